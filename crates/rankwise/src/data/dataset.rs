@@ -1,0 +1,325 @@
+//! The data set: labelled feature rows in queries.
+
+use super::{Features, MAX_FEATURES, Query, Row, Texts};
+use crate::error::{Error, Result};
+
+/// What the columns of a data set are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    /// The number that text formats give the first column: 1 in LETOR files, 0 in some SVMlight ones.
+    pub first_id: u32,
+    /// Names, where the source had them (a CSV header).
+    pub names: Option<Vec<String>>,
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Columns { first_id: 1, names: None }
+    }
+}
+
+impl Columns {
+    /// What to call `column` (from 0): its name, or the id it has in text files.
+    pub fn name(&self, column: usize) -> String {
+        match &self.names {
+            Some(names) => names[column].clone(),
+            None => (column as u64 + u64::from(self.first_id)).to_string(),
+        }
+    }
+}
+
+/// Everything a data set is made of, before it is checked. See [`Dataset::new`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parts {
+    /// One row per document.
+    pub features: Features,
+    /// One relevance grade per document; finite, real-valued.
+    pub labels: Vec<f32>,
+    /// Where each query starts; one more than there are queries, from 0 to the number of documents.
+    pub bounds: Vec<usize>,
+    /// One id per query; no two alike.
+    pub query_ids: Texts,
+    /// What the columns are called.
+    pub columns: Columns,
+    /// What followed `#` on each line, where any line had it.
+    pub comments: Option<Texts>,
+    /// One id per document, where the source had a place for it.
+    pub document_ids: Option<Texts>,
+    /// One weight per query: finite, not negative.
+    pub query_weights: Option<Vec<f32>>,
+    /// The position at which each document was shown, from 1; 0 where it is not known.
+    pub positions: Option<Vec<u32>>,
+}
+
+/// Judged documents with feature rows, grouped in queries, in the order of their source.
+///
+/// ```
+/// use rankwise::data::{Dataset, Features, Parts};
+/// let data = Dataset::new(Parts {
+///     features: Features::Dense { width: 2, values: vec![0.1, 0.9, 0.4, 0.0, 0.7, 0.2] },
+///     labels: vec![1.0, 0.0, 2.0],
+///     bounds: vec![0, 2, 3],
+///     query_ids: ["apple", "pear"].into_iter().collect(),
+///     ..Parts::default()
+/// })?;
+/// assert_eq!(data.queries().map(|q| q.len()).collect::<Vec<_>>(), [2, 1]);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    parts: Parts,
+}
+
+impl Dataset {
+    /// Checks that the parts fit together.
+    pub fn new(parts: Parts) -> Result<Self> {
+        check_bounds(&parts)?;
+        check_features(&parts)?;
+        check_optional(&parts)?;
+        Ok(Dataset { parts })
+    }
+
+    /// Takes the data set apart, to change it and put it together again.
+    pub fn into_parts(self) -> Parts {
+        self.parts
+    }
+
+    /// The parts, to look at.
+    pub fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.parts.labels.len()
+    }
+
+    /// Whether there are no documents.
+    pub fn is_empty(&self) -> bool {
+        self.parts.labels.is_empty()
+    }
+
+    /// Number of feature columns.
+    pub fn width(&self) -> usize {
+        self.parts.features.width()
+    }
+
+    /// The grade of every document.
+    pub fn labels(&self) -> &[f32] {
+        &self.parts.labels
+    }
+
+    /// The features of document `index`.
+    pub fn row(&self, index: usize) -> Row<'_> {
+        self.parts.features.row(index)
+    }
+
+    /// What the columns are called.
+    pub fn columns(&self) -> &Columns {
+        &self.parts.columns
+    }
+
+    /// Where each query starts; one more than there are queries.
+    pub fn bounds(&self) -> &[usize] {
+        &self.parts.bounds
+    }
+
+    /// Number of queries.
+    pub fn query_count(&self) -> usize {
+        self.parts.bounds.len() - 1
+    }
+
+    /// Query number `index`; panics when there is none.
+    pub fn query(&self, index: usize) -> Query<'_> {
+        assert!(index < self.query_count(), "query {index} of {}", self.query_count());
+        Query { data: self, index }
+    }
+
+    /// All queries in order.
+    pub fn queries(&self) -> impl ExactSizeIterator<Item = Query<'_>> {
+        (0..self.query_count()).map(|index| Query { data: self, index })
+    }
+
+    /// The id of document `index`: its own, or the `docid = …` of its comment.
+    pub fn document_id(&self, index: usize) -> Option<&str> {
+        match &self.parts.document_ids {
+            Some(ids) => Some(ids.get(index)),
+            None => document_id_in(self.parts.comments.as_ref()?.get(index)),
+        }
+    }
+
+    /// The comment of document `index`, where the source had comments.
+    pub fn comment(&self, index: usize) -> Option<&str> {
+        self.parts.comments.as_ref().map(|c| c.get(index))
+    }
+
+    /// The queries named by `chosen`, in that order, with all their documents.
+    pub fn select_queries(&self, chosen: &[usize]) -> Dataset {
+        let rows: Vec<usize> =
+            chosen.iter().flat_map(|&q| self.parts.bounds[q]..self.parts.bounds[q + 1]).collect();
+        self.select_rows(&rows)
+    }
+
+    /// The documents named by `rows`, in that order. Those of one query must stand together; queries left without
+    /// documents go.
+    pub fn select_rows(&self, rows: &[usize]) -> Dataset {
+        let p = &self.parts;
+        let texts = |t: &Texts| rows.iter().map(|&r| t.get(r)).collect::<Texts>();
+        let (mut bounds, mut chosen) = (Vec::new(), Vec::new());
+        for (i, &r) in rows.iter().enumerate() {
+            let query = p.bounds.partition_point(|&b| b <= r) - 1;
+            if chosen.last() != Some(&query) {
+                bounds.push(i);
+                chosen.push(query);
+            }
+        }
+        bounds.push(rows.len());
+        let parts = Parts {
+            features: p.features.select(rows),
+            labels: rows.iter().map(|&r| p.labels[r]).collect(),
+            bounds,
+            query_ids: chosen.iter().map(|&q| p.query_ids.get(q)).collect(),
+            columns: p.columns.clone(),
+            comments: p.comments.as_ref().map(texts),
+            document_ids: p.document_ids.as_ref().map(texts),
+            query_weights: p.query_weights.as_ref().map(|w| chosen.iter().map(|&q| w[q]).collect()),
+            positions: p.positions.as_ref().map(|x| rows.iter().map(|&r| x[r]).collect()),
+        };
+        Dataset { parts }
+    }
+}
+
+/// The document id in a LETOR comment such as `docid = GX008-86-4444840 inc = 1 prob = 0.086622`.
+pub(super) fn document_id_in(comment: &str) -> Option<&str> {
+    let (_, after) = comment.split_once("docid")?;
+    after.trim_start().strip_prefix('=')?.split_whitespace().next()
+}
+
+fn check_bounds(parts: &Parts) -> Result<()> {
+    let (n, bounds) = (parts.labels.len(), &parts.bounds);
+    let ascending = bounds.windows(2).all(|w| w[0] < w[1]);
+    if bounds.first() != Some(&0) || bounds.last() != Some(&n) || !ascending {
+        return Err(Error::data(format!("the query bounds do not run from 0 to {n} without empty queries")));
+    }
+    if parts.query_ids.len() != bounds.len() - 1 {
+        return Err(Error::data(format!(
+            "{} query ids for {} queries",
+            parts.query_ids.len(),
+            bounds.len() - 1
+        )));
+    }
+    match parts.labels.iter().position(|l| !l.is_finite()) {
+        Some(i) => Err(Error::data(format!("the label of document {} is {}", i + 1, parts.labels[i]))),
+        None => Ok(()),
+    }
+}
+
+fn check_features(parts: &Parts) -> Result<()> {
+    let (n, width) = (parts.labels.len(), parts.features.width());
+    if width > MAX_FEATURES {
+        return Err(Error::data(format!("{width} feature columns are more than the {MAX_FEATURES} allowed")));
+    }
+    let fits = match &parts.features {
+        Features::Dense { width, values } => n.checked_mul(*width) == Some(values.len()),
+        Features::Sparse { starts, columns, values, .. } => {
+            starts.len() == n + 1
+                && starts[0] == 0
+                && starts[n] == values.len()
+                && columns.len() == values.len()
+                && starts.windows(2).all(|s| s[0] <= s[1])
+                && starts.windows(2).all(|s| columns[s[0]..s[1]].windows(2).all(|c| c[0] < c[1]))
+                && columns.iter().all(|&c| (c as usize) < width)
+        }
+    };
+    if !fits {
+        return Err(Error::data(format!("the feature matrix does not have {n} rows of {width} columns")));
+    }
+    match &parts.columns.names {
+        Some(names) if names.len() != width => {
+            Err(Error::data(format!("{} feature names for {width} columns", names.len())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_optional(parts: &Parts) -> Result<()> {
+    let (n, queries) = (parts.labels.len(), parts.bounds.len() - 1);
+    let lengths = [
+        ("comments", parts.comments.as_ref().map(Texts::len), n),
+        ("document ids", parts.document_ids.as_ref().map(Texts::len), n),
+        ("positions", parts.positions.as_ref().map(Vec::len), n),
+        ("query weights", parts.query_weights.as_ref().map(Vec::len), queries),
+    ];
+    for (what, length, expected) in lengths {
+        if length.is_some_and(|l| l != expected) {
+            return Err(Error::data(format!("{} {what} where {expected} are needed", length.unwrap_or(0))));
+        }
+    }
+    match parts.query_weights.iter().flatten().find(|w| !w.is_finite() || **w < 0.0) {
+        Some(w) => Err(Error::data(format!("a query weight is {w}; weights are finite and not negative"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three_queries() -> Dataset {
+        Dataset::new(Parts {
+            features: Features::Sparse {
+                width: 3,
+                starts: vec![0, 1, 3, 3, 4],
+                columns: vec![2, 0, 1, 1],
+                values: vec![0.5, 1.0, 2.0, 3.0],
+            },
+            labels: vec![0.0, 1.0, 2.0, 0.0],
+            bounds: vec![0, 2, 3, 4],
+            query_ids: ["a", "b", "c"].into_iter().collect(),
+            comments: Some(["docid = x1 inc = 1", "", "docid=x3", "note"].into_iter().collect()),
+            query_weights: Some(vec![1.0, 2.0, 3.0]),
+            ..Parts::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn selecting_rows_keeps_everything_beside_them() {
+        let chosen = three_queries().select_rows(&[1, 3]);
+        assert_eq!(chosen.labels(), [1.0, 0.0]);
+        assert_eq!(chosen.bounds(), [0, 1, 2]);
+        assert_eq!(chosen.parts().query_ids.iter().collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(chosen.parts().query_weights, Some(vec![1.0, 3.0]));
+        assert_eq!(chosen.row(0), Row::Sparse(&[0, 1], &[1.0, 2.0]));
+        assert_eq!(chosen.comment(1), Some("note"));
+        assert_eq!(three_queries().select_queries(&[2, 0]).labels(), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn document_ids_come_from_letor_comments() {
+        let data = three_queries();
+        let ids: Vec<_> = (0..4).map(|i| data.document_id(i)).collect();
+        assert_eq!(ids, [Some("x1"), None, Some("x3"), None]);
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused() {
+        let broken = |change: fn(&mut Parts)| {
+            let mut parts = three_queries().into_parts();
+            change(&mut parts);
+            Dataset::new(parts).unwrap_err().to_string()
+        };
+        assert!(broken(|p| p.bounds = vec![0, 2, 2, 4]).contains("query bounds"));
+        assert!(broken(|p| p.bounds = Vec::new()).contains("query bounds"));
+        assert!(broken(|p| p.labels[1] = f32::NAN).contains("label of document 2"));
+        assert!(broken(|p| p.query_weights = Some(vec![1.0, -1.0, 0.0])).contains("query weight"));
+        assert!(broken(|p| p.positions = Some(vec![1])).contains("1 positions where 4"));
+        assert!(broken(|p| p.columns.names = Some(vec!["x".into()])).contains("1 feature names"));
+        let swap = |p: &mut Parts| {
+            if let Features::Sparse { columns, .. } = &mut p.features {
+                columns.swap(1, 2);
+            }
+        };
+        assert!(broken(swap).contains("feature matrix"));
+    }
+}

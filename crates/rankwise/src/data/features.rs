@@ -1,0 +1,182 @@
+//! The feature matrix: f32 rows, dense or compressed sparse.
+
+/// Feature values of all documents, one row each. A value that is absent from a sparse row is 0; a value that is
+/// missing (`NULL`, `NaN`, an empty cell) is stored as NaN in both layouts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Features {
+    /// All values, row after row.
+    Dense {
+        /// Values per row.
+        width: usize,
+        /// `rows × width` values.
+        values: Vec<f32>,
+    },
+    /// Only the values given, row after row (CSR).
+    Sparse {
+        /// Number of columns.
+        width: usize,
+        /// Where each row starts in `columns` and `values`; one more than there are rows.
+        starts: Vec<usize>,
+        /// The column of each value, ascending within a row.
+        columns: Vec<u32>,
+        /// The values.
+        values: Vec<f32>,
+    },
+}
+
+/// One document's features.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Row<'a> {
+    /// A value for every column.
+    Dense(&'a [f32]),
+    /// Columns, ascending, and their values; all others are 0.
+    Sparse(&'a [u32], &'a [f32]),
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features::Dense { width: 0, values: Vec::new() }
+    }
+}
+
+impl Features {
+    /// Number of columns.
+    pub fn width(&self) -> usize {
+        match self {
+            Features::Dense { width, .. } | Features::Sparse { width, .. } => *width,
+        }
+    }
+
+    /// Number of values stored.
+    pub fn stored(&self) -> usize {
+        match self {
+            Features::Dense { values, .. } | Features::Sparse { values, .. } => values.len(),
+        }
+    }
+
+    /// Row `index`; panics when there is none.
+    pub fn row(&self, index: usize) -> Row<'_> {
+        match self {
+            Features::Dense { width, values } => Row::Dense(&values[index * width..(index + 1) * width]),
+            Features::Sparse { starts, columns, values, .. } => {
+                let range = starts[index]..starts[index + 1];
+                Row::Sparse(&columns[range.clone()], &values[range])
+            }
+        }
+    }
+
+    /// The stored values, to be changed in place (in a sparse matrix, only those given).
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        match self {
+            Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
+        }
+    }
+
+    /// The rows named, in that order.
+    pub fn select(&self, rows: &[usize]) -> Features {
+        match self {
+            Features::Dense { width, values } => {
+                let mut chosen = Vec::with_capacity(rows.len() * width);
+                for &r in rows {
+                    chosen.extend_from_slice(&values[r * width..(r + 1) * width]);
+                }
+                Features::Dense { width: *width, values: chosen }
+            }
+            Features::Sparse { width, starts, columns, values } => {
+                let (mut s, mut c, mut v) = (vec![0], Vec::new(), Vec::new());
+                for &r in rows {
+                    c.extend_from_slice(&columns[starts[r]..starts[r + 1]]);
+                    v.extend_from_slice(&values[starts[r]..starts[r + 1]]);
+                    s.push(c.len());
+                }
+                Features::Sparse { width: *width, starts: s, columns: c, values: v }
+            }
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The value in `column`; 0 where a sparse row has none.
+    pub fn get(self, column: usize) -> f32 {
+        match self {
+            Row::Dense(values) => values[column],
+            Row::Sparse(columns, values) => {
+                columns.binary_search(&(column as u32)).map_or(0.0, |i| values[i])
+            }
+        }
+    }
+
+    /// `(column, value)` of every stored value, columns ascending.
+    pub fn iter(self) -> impl Iterator<Item = (usize, f32)> + 'a {
+        let (columns, values): (Option<&[u32]>, &[f32]) = match self {
+            Row::Dense(values) => (None, values),
+            Row::Sparse(columns, values) => (Some(columns), values),
+        };
+        values.iter().enumerate().map(move |(i, &v)| (columns.map_or(i, |c| c[i] as usize), v))
+    }
+
+    /// `Σ w[c]·x[c]`, summed in f64; missing values count as 0.
+    pub fn dot(self, w: &[f64]) -> f64 {
+        match self {
+            Row::Dense(values) => dense_dot(values, w),
+            Row::Sparse(columns, values) => {
+                columns.iter().zip(values).map(|(&c, &x)| w[c as usize] * known(x)).sum()
+            }
+        }
+    }
+
+    /// `out[c] += r·x[c]`; missing values count as 0.
+    pub fn add_scaled(self, r: f64, out: &mut [f64]) {
+        match self {
+            Row::Dense(values) => {
+                for (o, &x) in out.iter_mut().zip(values) {
+                    *o += r * known(x);
+                }
+            }
+            Row::Sparse(columns, values) => {
+                for (&c, &x) in columns.iter().zip(values) {
+                    out[c as usize] += r * known(x);
+                }
+            }
+        }
+    }
+}
+
+/// A missing value says nothing to a linear model: it counts as 0.
+fn known(x: f32) -> f64 {
+    if x.is_nan() { 0.0 } else { f64::from(x) }
+}
+
+/// Eight partial sums let the compiler use vector registers; their order is fixed, so the result is too.
+fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
+    let mut sums = [0.0f64; 8];
+    let (x8, w8) = (x.chunks_exact(8), w[..x.len()].chunks_exact(8));
+    let rest: f64 = x8.remainder().iter().zip(w8.remainder()).map(|(&x, &w)| known(x) * w).sum();
+    for (x, w) in x8.zip(w8) {
+        for i in 0..8 {
+            sums[i] += known(x[i]) * w[i];
+        }
+    }
+    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_and_sparse_rows_agree_and_skip_missing_values() {
+        let dense: Vec<f32> = (0..19).map(|i| if i % 3 == 0 { 0.0 } else { i as f32 }).collect();
+        let columns: Vec<u32> = (0..19).filter(|i| i % 3 != 0).collect();
+        let values: Vec<f32> = columns.iter().map(|&c| c as f32).collect();
+        let w: Vec<f64> = (0..19).map(|i| 1.0 / (1.0 + i as f64)).collect();
+        let by_hand: f64 = dense.iter().zip(&w).map(|(&x, &w)| f64::from(x) * w).sum();
+        assert!((Row::Dense(&dense).dot(&w) - by_hand).abs() < 1e-12);
+        assert!((Row::Sparse(&columns, &values).dot(&w) - by_hand).abs() < 1e-12);
+        assert_eq!(Row::Dense(&[f32::NAN, 2.0]).dot(&[5.0, 1.5]), 3.0);
+        let mut out = vec![1.0; 2];
+        Row::Sparse(&[1], &[f32::NAN]).add_scaled(3.0, &mut out);
+        Row::Dense(&[2.0, 0.5]).add_scaled(2.0, &mut out);
+        assert_eq!(out, [5.0, 2.0]);
+    }
+}

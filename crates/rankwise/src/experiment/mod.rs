@@ -1,0 +1,1 @@
+//! Folds, grids and tables: comparing systems and telling differences from noise.

@@ -1,0 +1,20 @@
+//! Rankwise: learn to order documents, products or answers from judged examples, measure rankings honestly, and
+//! ship the models.
+//!
+//! The rooms, each importing only from those before it:
+//! [`data`] → [`metrics`] → [`losses`] → [`solvers`] → [`models`] → [`learners`] → [`experiment`].
+
+pub mod card;
+pub mod data;
+pub mod error;
+pub mod experiment;
+pub mod learners;
+pub mod losses;
+pub mod metrics;
+pub mod models;
+pub mod rank;
+pub mod rng;
+pub mod solvers;
+pub mod watch;
+
+pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,120 @@
+//! What is minimised, in score space? Losses of one query's scores, without any knowledge of features.
+
+mod squared;
+
+use crate::card::{self, Card};
+use crate::error::Result;
+
+pub use squared::Squared;
+
+/// One query's labels and scores, as a loss sees them.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoredQuery<'a> {
+    /// Grades of the documents.
+    pub labels: &'a [f32],
+    /// Scores of the documents.
+    pub scores: &'a [f64],
+    /// For losses that draw random numbers: the same for the same query and round.
+    pub seed: u64,
+}
+
+/// A loss of one query's scores.
+pub trait QueryLoss: Send + Sync {
+    /// The loss; its (sub)gradient by the scores goes to `gradient`, overwriting it.
+    fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64;
+
+    /// A non-negative diagonal approximation of the second derivative by the scores, overwriting `curvature`.
+    fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]);
+}
+
+/// A loss in the list, with what can be claimed of it.
+pub struct Entry {
+    /// Name, title, meaning and source.
+    pub card: Card,
+    /// Whether adding a constant to all scores of a query leaves the loss as it is.
+    pub shift_invariant: bool,
+    /// Makes the loss with its default parameters.
+    pub make: fn() -> Box<dyn QueryLoss>,
+}
+
+/// Every loss there is.
+pub static LOSSES: &[Entry] =
+    &[Entry { card: squared::CARD, shift_invariant: false, make: || Box::new(Squared) }];
+
+/// The loss called `name`.
+pub fn find(name: &str) -> Result<&'static Entry> {
+    card::find(LOSSES, |e| &e.card, "loss", name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+    use rand::RngExt;
+
+    /// Random labels and scores, ties included: `n` documents, grades 0 to 4.
+    fn random_query(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
+        let mut random = rng::stream(seed, &[n as u64]);
+        let labels = (0..n).map(|_| random.random_range(0..5) as f32).collect();
+        let scores = (0..n).map(|_| f64::from(random.random_range(-20..20)) / 7.0).collect();
+        (labels, scores)
+    }
+
+    #[test]
+    fn every_gradient_agrees_with_finite_differences() {
+        for entry in LOSSES {
+            let loss = (entry.make)();
+            for (seed, n) in (1..=7).flat_map(|n| (0..20).map(move |seed| (seed, n))) {
+                let (labels, scores) = random_query(seed, n);
+                let mut gradient = vec![f64::NAN; n];
+                let at = |scores: &[f64], g: &mut [f64]| {
+                    loss.value_and_gradient(ScoredQuery { labels: &labels, scores, seed }, g)
+                };
+                at(&scores, &mut gradient);
+                for i in 0..n {
+                    let h = 1e-5;
+                    let (mut up, mut down) = (scores.clone(), scores.clone());
+                    up[i] += h;
+                    down[i] -= h;
+                    let mut scratch = vec![0.0; n];
+                    let slope = (at(&up, &mut scratch) - at(&down, &mut scratch)) / (2.0 * h);
+                    assert!(
+                        (slope - gradient[i]).abs() <= 1e-6 * (1.0 + slope.abs()),
+                        "{}: document {i} of {n}: {slope} by differences, {} by the loss",
+                        entry.card.name,
+                        gradient[i]
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn huge_scores_stay_finite() {
+        for entry in LOSSES {
+            let labels = [0.0, 2.0, 1.0, 4.0];
+            let scores = [1e4, -1e4, 0.0, 1e4];
+            let mut out = [f64::NAN; 4];
+            let query = ScoredQuery { labels: &labels, scores: &scores, seed: 1 };
+            let loss = (entry.make)();
+            assert!(loss.value_and_gradient(query, &mut out).is_finite(), "{}", entry.card.name);
+            assert!(out.iter().all(|g| g.is_finite()), "{}", entry.card.name);
+            loss.curvature(query, &mut out);
+            assert!(out.iter().all(|h| h.is_finite() && *h >= 0.0), "{}", entry.card.name);
+        }
+    }
+
+    #[test]
+    fn shift_invariance_is_as_claimed() {
+        for entry in LOSSES {
+            let (labels, scores) = random_query(3, 6);
+            let moved: Vec<f64> = scores.iter().map(|s| s + 2.5).collect();
+            let value = |scores: &[f64]| {
+                let query = ScoredQuery { labels: &labels, scores, seed: 1 };
+                (entry.make)().value_and_gradient(query, &mut [0.0; 6])
+            };
+            let same = (value(&scores) - value(&moved)).abs() < 1e-9;
+            assert_eq!(same, entry.shift_invariant, "{}", entry.card.name);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Who minimises? Solvers that know objectives and vectors, and nothing of rankings.
