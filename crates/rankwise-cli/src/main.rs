@@ -1,1 +1,60 @@
-fn main(){}
+//! The command-line tool of Rankwise: arguments, progress and printing around the `rankwise` library.
+
+mod commands;
+mod input;
+mod interrupt;
+mod measuring;
+mod output;
+mod progress;
+mod table;
+
+use clap::{CommandFactory, Parser};
+use std::process::ExitCode;
+
+/// The exit code of every error, as clap uses it for wrong arguments.
+const FAILURE: u8 = 2;
+
+/// Learn to rank: read judged data, train rankers, measure and compare rankings.
+#[derive(Parser)]
+#[command(name = "rankwise", version, arg_required_else_help = true, infer_subcommands = true)]
+#[command(after_help = "FILE may be plain, .gz or .zst, or `-` for standard input; LETOR/SVMlight text, CSV or TSV.\n\
+    Every command has --help with examples; most have --json for machines.")]
+struct Arguments {
+    /// Threads to use; all cores when not given. Results do not depend on it.
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Say nothing on standard error but errors.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    output::set_quiet(arguments.quiet);
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&error);
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    interrupt::install()?;
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(threads) = arguments.threads {
+        pool = pool.num_threads(threads.into());
+    }
+    // The pool's threads outlive no command: each call of the tool runs one.
+    pool.build()?.install(|| arguments.command.run())
+}
+
+/// The whole command line, for shell completions.
+fn command_line() -> clap::Command {
+    Arguments::command()
+}

@@ -3,15 +3,20 @@
 //! A learner is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line,
 //! the help, the tables and the tests that walk the list pick it up from there.
 
+mod entry;
+pub mod pointwise;
+
 use crate::card::{self, Card};
 use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::metrics::Metric;
-use crate::models::Model;
+use crate::models::{Model, Record};
 use crate::watch::Watch;
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+
+pub use entry::{Entry, Parameter, parse_setting};
 
 /// What is to be learned, and from what.
 pub struct Task<'a> {
@@ -34,20 +39,6 @@ pub struct Fitted {
     pub record: Record,
 }
 
-/// How training went; kept in the model's file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Record {
-    /// Why it ended: `converged`, `rounds used up`, `interrupted`.
-    pub outcome: String,
-    /// Rounds or iterations done.
-    pub rounds: u64,
-    /// Named figures: the objective's value, a duality gap, the measure on training queries.
-    pub figures: Vec<(String, f64)>,
-    /// Things a careful user should know: queries skipped, features ignored.
-    pub notes: Vec<String>,
-}
-
 /// An algorithm: its parameters are the struct itself.
 ///
 /// One doc line per field says its meaning and range; [`check`](Learner::check) enforces the range.
@@ -58,6 +49,14 @@ pub trait Learner: Default + Serialize + DeserializeOwned + JsonSchema {
     /// Refuses parameters that are out of range.
     fn check(&self) -> Result<()>;
 
-    /// Learns. Called with checked parameters and data that has documents and features.
+    /// Learns. Called with checked parameters and data that has queries and features.
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
+}
+
+/// Every learner there is.
+pub static LEARNERS: &[Entry] = &[Entry::of::<pointwise::regression::Regression>()];
+
+/// The learner called `name`.
+pub fn find(name: &str) -> Result<&'static Entry> {
+    card::find(LEARNERS, |e| &e.card, "learner", name)
 }

@@ -1,7 +1,16 @@
 //! What is learned? A few model shapes that give scores, and the file they are kept in.
 
-use crate::data::Query;
+mod file;
+mod ranker;
+mod record;
+
+use crate::data::{Dataset, Query};
+use crate::error::{Error, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+pub use ranker::{LearnerCard, Ranker};
+pub use record::{Outcome, Record};
 
 /// Gives one score per document of a query; higher is better.
 pub trait Scorer: Send + Sync {
@@ -28,6 +37,28 @@ impl Model {
     pub fn width(&self) -> usize {
         match self {
             Model::Linear { weights, .. } => weights.len(),
+        }
+    }
+
+    /// One score per document of `data`, in its order; an error where one is not finite.
+    pub fn scores(&self, data: &Dataset) -> Result<Vec<f64>> {
+        let by_query: Vec<Vec<f64>> = (0..data.query_count())
+            .into_par_iter()
+            .map(|q| {
+                let query = data.query(q);
+                let mut scores = vec![0.0; query.len()];
+                self.score(query, &mut scores);
+                scores
+            })
+            .collect();
+        let scores = by_query.concat();
+        match scores.iter().position(|s| !s.is_finite()) {
+            Some(i) => Err(Error::data(format!(
+                "the model gives document {} the score {}; its features may be too large",
+                i + 1,
+                scores[i]
+            ))),
+            None => Ok(scores),
         }
     }
 }

@@ -1,0 +1,20 @@
+use anyhow::Result;
+use clap::Args;
+use clap_complete::Shell;
+
+/// Print completions for a shell.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  rankwise completions bash > ~/.local/share/bash-completion/completions/rankwise\n  \
+    rankwise completions zsh > ~/.zfunc/_rankwise")]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(self) -> Result<()> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::command_line(), "rankwise", &mut script);
+        crate::output::print(&String::from_utf8(script)?)
+    }
+}

@@ -1,0 +1,71 @@
+use crate::{output, table};
+use anyhow::Result;
+use clap::Args;
+use rankwise::models::{Model, Ranker};
+use std::path::PathBuf;
+
+/// Tell what a model is: learner, parameters, training record, weights.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect model.json --json | jq .record")]
+pub(crate) struct Inspect {
+    /// The model
+    model: PathBuf,
+
+    /// How many of the largest weights to show; 0 for all
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    top: usize,
+
+    /// For machines
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inspect {
+    pub(crate) fn run(self) -> Result<()> {
+        let ranker = Ranker::load(&self.model)?;
+        if self.json {
+            return output::print_json(&serde_json::to_value(&ranker)?);
+        }
+        output::print(&format!("{}\n{}", summary(&ranker), weights(&ranker, self.top)))
+    }
+}
+
+fn summary(ranker: &Ranker) -> String {
+    let record = &ranker.record;
+    let mut lines = table::Columns::new(&["", ""]).headless();
+    lines.row(["learner", &format!("{} ({})", ranker.learner.title, ranker.learner.name)]);
+    lines.row(["from", &ranker.learner.citations.join(", ")]);
+    let parameters: Vec<String> = ranker.parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    lines.row(["parameters", &parameters.join(" ")]);
+    lines.row(["measure", &ranker.metric]);
+    lines.row(["seed", &ranker.seed.to_string()]);
+    let scaling = ranker.normalizer.as_ref().map_or("none".to_string(), |n| n.to_string());
+    lines.row(["scaling", &scaling]);
+    let (first, last) = (ranker.columns.name(0), ranker.columns.name(ranker.model.width() - 1));
+    lines.row(["features", &format!("{}, from {first} to {last}", ranker.model.width())]);
+    let rounds = output::count(record.rounds as usize, "round", "rounds");
+    lines.row(["training", &format!("{} after {rounds}", record.outcome.in_words())]);
+    for (name, value) in &record.figures {
+        lines.row([name.as_str(), &format!("{value:.6}")]);
+    }
+    for note in &record.notes {
+        lines.row(["note", note]);
+    }
+    lines.render()
+}
+
+fn weights(ranker: &Ranker, top: usize) -> String {
+    let Model::Linear { weights, bias } = &ranker.model else { return String::new() };
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
+    let shown = if top == 0 { order.len() } else { top.min(order.len()) };
+    let mut table = table::Columns::new(&["feature", ">weight"]);
+    for &c in &order[..shown] {
+        table.row([ranker.columns.name(c), format!("{:.6}", weights[c])]);
+    }
+    let rest = match order.len() - shown {
+        0 => String::new(),
+        n => format!("and {}: --top 0 shows all\n", output::count(n, "smaller weight", "smaller weights")),
+    };
+    format!("{}{rest}bias {bias:.6}\n", table.render())
+}

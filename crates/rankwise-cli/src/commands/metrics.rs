@@ -1,0 +1,75 @@
+use crate::{output, table};
+use anyhow::Result;
+use clap::Args;
+use rankwise::metrics::{Entry, METRICS, PRESETS, find};
+use serde_json::json;
+
+/// List the measures and the presets, or one measure in full.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  rankwise metrics\n  rankwise metrics ndcg\n  rankwise metrics --json")]
+pub(crate) struct Metrics {
+    /// A measure's name
+    name: Option<String>,
+
+    /// For machines
+    #[arg(long)]
+    json: bool,
+}
+
+impl Metrics {
+    pub(crate) fn run(self) -> Result<()> {
+        let chosen = self.name.as_deref().map(find).transpose()?;
+        match (chosen, self.json) {
+            (Some(entry), true) => output::print_json(&serde_json::to_value(entry)?),
+            (None, true) => output::print_json(&json!({ "metrics": METRICS, "presets": presets_json() })),
+            (Some(entry), false) => output::print(&describe(entry)),
+            (None, false) => output::print(&list()),
+        }
+    }
+}
+
+fn presets_json() -> Vec<serde_json::Value> {
+    let one = |p: &rankwise::metrics::Preset| {
+        json!({ "name": p.card.name, "title": p.card.title, "summary": p.card.summary,
+            "citations": p.card.citations, "conventions": p.conventions() })
+    };
+    PRESETS.iter().map(one).collect()
+}
+
+fn list() -> String {
+    let mut metrics = table::Columns::new(&["measure", "what it is"]);
+    for entry in METRICS {
+        let cut = if entry.cut { "[@k]" } else { "" };
+        metrics.row([format!("{}{cut}", entry.card.name), entry.card.summary.to_string()]);
+    }
+    let mut presets = table::Columns::new(&["preset", "its conventions"]);
+    for preset in PRESETS {
+        presets.row([preset.card.name, preset.card.summary]);
+    }
+    format!(
+        "{}\n{}\nA measure is written name[@k][:key=value]…, as in ndcg@10:gain=linear or p@1..5;\n\
+         rankwise metrics NAME tells its options.\n",
+        metrics.render(),
+        presets.render()
+    )
+}
+
+fn describe(entry: &Entry) -> String {
+    let card = &entry.card;
+    let mut lines = table::Columns::new(&["", ""]).headless();
+    let cut = if entry.cut { "[@k]" } else { "" };
+    lines.row(["written", &format!("{}{cut}", card.name)]);
+    if !entry.aliases.is_empty() {
+        lines.row(["also", &entry.aliases.join(", ")]);
+    }
+    lines.row(["meaning", card.summary]);
+    let greatest = entry.range.1.map_or("no upper limit".to_string(), |g| g.to_string());
+    lines.row(["range", &format!("{} to {greatest}", entry.range.0)]);
+    lines.row(["undefined", entry.empty]);
+    let options: Vec<&str> = entry.options.iter().copied().chain(["empty", "ties", "scores"]).collect();
+    lines.row(["options", &options.join(", ")]);
+    if !card.citations.is_empty() {
+        lines.row(["from", &card.citations.join(", ")]);
+    }
+    format!("{}\n\n{}", card.title, lines.render())
+}

@@ -1,0 +1,61 @@
+//! The commands, one file each.
+
+mod compare;
+mod completions;
+mod convert;
+mod demo;
+mod eval;
+mod inspect;
+mod learners;
+mod metrics;
+mod prepare;
+mod score;
+mod split;
+mod stats;
+mod synth;
+mod train;
+
+use anyhow::Result;
+use clap::Subcommand;
+use std::process::ExitCode;
+
+/// What the tool can be asked to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Demo(demo::Demo),
+    Learners(learners::Learners),
+    Metrics(metrics::Metrics),
+    Stats(stats::Stats),
+    Prepare(prepare::Prepare),
+    Convert(convert::Convert),
+    Split(split::Split),
+    Synth(synth::Synth),
+    Train(train::Train),
+    Score(score::Score),
+    Eval(eval::Eval),
+    Compare(compare::Compare),
+    Inspect(inspect::Inspect),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        match self {
+            Command::Train(command) => return command.run(),
+            Command::Demo(command) => command.run(),
+            Command::Learners(command) => command.run(),
+            Command::Metrics(command) => command.run(),
+            Command::Stats(command) => command.run(),
+            Command::Prepare(command) => command.run(),
+            Command::Convert(command) => command.run(),
+            Command::Split(command) => command.run(),
+            Command::Synth(command) => command.run(),
+            Command::Score(command) => command.run(),
+            Command::Eval(command) => command.run(),
+            Command::Compare(command) => command.run(),
+            Command::Inspect(command) => command.run(),
+            Command::Completions(command) => command.run(),
+        }?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,89 @@
+use crate::input::Input;
+use crate::{interrupt, output, table};
+use anyhow::{Result, bail};
+use clap::Args;
+use rankwise::data::{CleanReport, Cleaner, Normalizer, write};
+use std::path::PathBuf;
+
+/// Scale and clean data, with a report of what was dropped.
+#[derive(Args)]
+#[command(after_help = "Cleaning comes before scaling when both are asked for.\n\n\
+    Examples:\n  rankwise prepare train.txt -o scaled.txt --normalize min-max\n  \
+    rankwise prepare train.txt -o clean.txt --clean zero-rows,conflicts,empty-queries\n  \
+    rankwise prepare train.txt -o clean.txt --clean near:side=bad:cosine=0.995")]
+pub(crate) struct Prepare {
+    /// The data to read
+    input: PathBuf,
+
+    /// The file to write
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Scale each query's features: min-max, z-score, log, or several with commas
+    #[arg(long, value_name = "HOW")]
+    normalize: Option<String>,
+
+    /// Drop documents and queries by steps with commas between, in order: zero-rows, conflicts, near,
+    /// empty-queries, or papers for all four; each may have options, as in near:side=bad:cosine=0.995
+    #[arg(long, value_name = "STEPS")]
+    clean: Option<String>,
+
+    /// Report for machines
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+impl Prepare {
+    pub(crate) fn run(self) -> Result<()> {
+        if self.normalize.is_none() && self.clean.is_none() {
+            bail!("say what to do: --normalize min-max, --clean papers, or both");
+        }
+        let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
+        let cleaner = self.clean.as_deref().map(Cleaner::parse).transpose()?;
+        let mut data = self.reading.read(&self.input)?;
+        let mut report = None;
+        if let Some(cleaner) = cleaner {
+            let (cleaned, what_went) = cleaner.clean(data)?;
+            data = cleaned;
+            report = Some(what_went);
+        }
+        if let Some(normalizer) = normalizer {
+            data = normalizer.apply(data)?;
+        }
+        interrupt::will_write(&self.output);
+        output::notes(&write(&data, &self.output, None)?);
+        match report {
+            Some(report) if self.json => output::print_json(&serde_json::to_value(report)?),
+            Some(report) if self.output.as_os_str() == "-" => {
+                output::note(table_of(&report).trim_end());
+                Ok(())
+            }
+            Some(report) => output::print(&table_of(&report)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn table_of(report: &CleanReport) -> String {
+    let mut table = table::Columns::new(&["step", ">documents dropped", ">queries dropped", "of grade"]);
+    for dropped in &report.steps {
+        let grades: Vec<String> = dropped.grades.iter().map(|(g, n)| format!("{g}: {n}")).collect();
+        table.row([
+            dropped.step.clone(),
+            output::thousands(dropped.documents),
+            output::thousands(dropped.queries),
+            grades.join(", "),
+        ]);
+    }
+    format!(
+        "{}\n{} of {} and {} of {} are left.\n",
+        table.render(),
+        output::thousands(report.documents_after),
+        output::count(report.documents_before, "document", "documents"),
+        output::thousands(report.queries_after),
+        output::count(report.queries_before, "query", "queries")
+    )
+}

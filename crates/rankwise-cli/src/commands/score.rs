@@ -1,0 +1,54 @@
+use crate::input::Input;
+use crate::{interrupt, output};
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use rankwise::data::{write_run, write_scores};
+use rankwise::models::Ranker;
+use std::path::PathBuf;
+
+/// Score documents with a model: one score per document, in input order.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  rankwise score model.json test.txt > scores.txt\n  \
+    rankwise score model.json test.txt --format trec -o test.run")]
+pub(crate) struct Score {
+    /// The model
+    model: PathBuf,
+
+    /// The data to score
+    file: PathBuf,
+
+    /// The file to write; standard output when not given
+    #[arg(short, long, default_value = "-", value_name = "OUT")]
+    output: PathBuf,
+
+    /// Scores alone, or a TREC run
+    #[arg(long, default_value = "plain", value_name = "FORMAT")]
+    format: ScoreFormat,
+
+    /// The name of the system in a TREC run
+    #[arg(long, default_value = "rankwise", value_name = "TAG")]
+    tag: String,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq)]
+enum ScoreFormat {
+    Plain,
+    Trec,
+}
+
+impl Score {
+    pub(crate) fn run(self) -> Result<()> {
+        let ranker = Ranker::load(&self.model)?;
+        let data = self.reading.counting_from(ranker.columns.first_id).read(&self.file)?;
+        let scores = ranker.score(&data)?;
+        interrupt::will_write(&self.output);
+        match self.format {
+            ScoreFormat::Plain => write_scores(&self.output, &scores)?,
+            ScoreFormat::Trec => output::notes(&write_run(&data, &scores, &self.output, &self.tag)?),
+        }
+        Ok(())
+    }
+}

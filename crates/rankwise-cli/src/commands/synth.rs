@@ -1,0 +1,56 @@
+use crate::{interrupt, output};
+use anyhow::Result;
+use clap::Args;
+use rankwise::data::{Shape, Synth as Generator, write};
+use std::path::PathBuf;
+
+/// Make realistic synthetic data of a known shape: ohsumed, letor-gov, mslr or yahoo.
+#[derive(Args)]
+#[command(after_help = "The same seed gives the same data, and more queries begin with the same ones.\n\n\
+    Examples:\n  rankwise synth --shape mslr -o mslr.txt\n  \
+    rankwise synth --shape letor-gov --queries 7500 --seed 3 -o gov.txt.zst")]
+pub(crate) struct Synth {
+    /// The data set to resemble
+    #[arg(long)]
+    shape: String,
+
+    /// Queries; as many as the shape has when not given
+    #[arg(long, value_name = "N")]
+    queries: Option<usize>,
+
+    /// Documents a query, on average
+    #[arg(long, value_name = "N")]
+    documents: Option<usize>,
+
+    /// Features
+    #[arg(long, value_name = "N")]
+    features: Option<usize>,
+
+    /// The seed
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// The file to write
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+impl Synth {
+    pub(crate) fn run(self) -> Result<()> {
+        let mut generator = Generator::new(Shape::named(&self.shape)?);
+        generator.queries = self.queries;
+        generator.documents = self.documents;
+        generator.features = self.features;
+        generator.seed = self.seed;
+        let data = generator.generate()?;
+        interrupt::will_write(&self.output);
+        output::notes(&write(&data, &self.output, None)?);
+        output::note(format!(
+            "{}, {}, {}",
+            output::count(data.query_count(), "query", "queries"),
+            output::count(data.len(), "document", "documents"),
+            output::count(data.width(), "feature", "features")
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! The options for reading data that every command shares.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use rankwise::data::{Dataset, Format, Layout, ReadOptions, read, read_all};
+use std::path::{Path, PathBuf};
+
+/// How to read data.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Reading data")]
+pub(crate) struct Input {
+    /// The format; by the file's name when not given
+    #[arg(long, value_name = "FORMAT")]
+    input_format: Option<InputFormat>,
+
+    /// Gather the rows of a query that do not stand together
+    #[arg(long)]
+    group: bool,
+
+    /// The number of the first feature in LETOR text, 0 or 1; detected when not given
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u32).range(0..=1))]
+    first_id: Option<u32>,
+
+    /// How to keep the features in memory
+    #[arg(long, value_name = "LAYOUT", default_value = "auto")]
+    layout: InputLayout,
+
+    /// The column with the grade, in CSV and TSV
+    #[arg(long, value_name = "COLUMN", default_value = "label")]
+    label: String,
+
+    /// The column with the query id, in CSV and TSV
+    #[arg(long, value_name = "COLUMN", default_value = "qid")]
+    qid: String,
+}
+
+#[derive(ValueEnum, Clone, Copy)]
+enum InputFormat {
+    Letor,
+    Csv,
+    Tsv,
+    Parquet,
+}
+
+impl From<InputFormat> for Format {
+    fn from(format: InputFormat) -> Format {
+        match format {
+            InputFormat::Letor => Format::Letor,
+            InputFormat::Csv => Format::Csv,
+            InputFormat::Tsv => Format::Tsv,
+            InputFormat::Parquet => Format::Parquet,
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy)]
+enum InputLayout {
+    Auto,
+    Dense,
+    Sparse,
+}
+
+impl Input {
+    /// One file, as it is.
+    pub(crate) fn read(&self, path: &Path) -> Result<Dataset> {
+        self.told(read(path, &self.options()))
+    }
+
+    /// Several files as one data set.
+    pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Dataset> {
+        self.told(read_all(paths, &self.options()))
+    }
+
+    /// The same, for data that goes with a model or with other data whose features start at `first_id`.
+    pub(crate) fn counting_from(&self, first_id: u32) -> Input {
+        Input { first_id: Some(first_id), ..self.clone() }
+    }
+
+    fn told(&self, loaded: rankwise::Result<rankwise::data::Loaded>) -> Result<Dataset> {
+        let loaded = loaded?;
+        crate::output::notes(&loaded.notes);
+        Ok(loaded.data)
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions {
+            format: self.input_format.map(Format::from),
+            group: self.group,
+            first_id: self.first_id,
+            layout: match self.layout {
+                InputLayout::Auto => Layout::Auto,
+                InputLayout::Dense => Layout::Dense,
+                InputLayout::Sparse => Layout::Sparse,
+            },
+            label_column: self.label.clone(),
+            query_column: self.qid.clone(),
+            ..ReadOptions::default()
+        }
+    }
+}

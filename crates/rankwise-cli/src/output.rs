@@ -1,0 +1,84 @@
+//! What people and programs see: results on standard output, everything else on standard error.
+
+use anstyle::{AnsiColor, Style};
+use anyhow::{Context, Result};
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Whether notes and progress are to be left out.
+pub(crate) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether notes and progress are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a result. A reader that has gone away (`| head`) ends the program without a word.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        other => other.context("cannot write to standard output"),
+    }
+}
+
+/// Prints a result for machines.
+pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
+    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Says something the user should know that is not the result.
+pub(crate) fn note(text: impl AsRef<str>) {
+    if !is_quiet() {
+        say(AnsiColor::Yellow, "note", text.as_ref());
+    }
+}
+
+/// All of `notes`, each once.
+pub(crate) fn notes(notes: &[String]) {
+    notes.iter().for_each(note);
+}
+
+/// Says what went wrong, and why.
+pub(crate) fn error(error: &anyhow::Error) {
+    say(AnsiColor::Red, "error", &format!("{error:#}"));
+}
+
+fn say(colour: AnsiColor, word: &str, text: &str) {
+    let style = Style::new().fg_color(Some(colour.into())).bold();
+    // Nothing can be done about a standard error that is closed.
+    let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
+}
+
+/// `1 query`, `12,345 queries`.
+pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(n), if n == 1 { one } else { many })
+}
+
+/// `12,345`.
+pub(crate) fn thousands(n: usize) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_threes() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(count(1, "query", "queries"), "1 query");
+    }
+}

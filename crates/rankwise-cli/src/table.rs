@@ -1,0 +1,82 @@
+//! Plain tables for people: no frames, one space-separated column after another, numbers to the right.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
+
+/// The width of a terminal that everything must fit in, and of output that goes to no terminal.
+const WIDTH: u16 = 80;
+
+/// A table with `headers`; those that start with `>` head right-aligned columns.
+pub(crate) struct Columns {
+    table: Table,
+    right: Vec<bool>,
+}
+
+impl Columns {
+    pub(crate) fn new(headers: &[&str]) -> Self {
+        let right: Vec<bool> = headers.iter().map(|h| h.starts_with('>')).collect();
+        let mut table = Table::new();
+        table.load_preset("                   ");
+        table.set_style(TableComponent::HeaderLines, '─');
+        table.set_style(TableComponent::MiddleHeaderIntersections, ' ');
+        if !table.is_tty() {
+            table.set_width(WIDTH);
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        let cells = headers.iter().zip(&right).map(|(h, &r)| aligned(h.trim_start_matches('>'), r));
+        table.set_header(cells);
+        Columns { table, right }
+    }
+
+    /// Lets rows be as wide as they are, for tables that programs or spreadsheets will read.
+    pub(crate) fn unbounded(mut self) -> Self {
+        self.table.set_content_arrangement(ContentArrangement::Disabled);
+        self
+    }
+
+    /// Leaves the headers out.
+    pub(crate) fn headless(mut self) -> Self {
+        self.table.set_header(Vec::<Cell>::new());
+        self
+    }
+
+    pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        let row: Vec<Cell> =
+            cells.into_iter().zip(&self.right).map(|(c, &r)| aligned(c.as_ref(), r)).collect();
+        self.table.add_row(row);
+    }
+
+    /// The table, each line without trailing spaces.
+    pub(crate) fn render(&self) -> String {
+        self.table.trim_fmt().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+}
+
+fn aligned(text: &str, right: bool) -> Cell {
+    let alignment = if right { CellAlignment::Right } else { CellAlignment::Left };
+    Cell::new(text).set_alignment(alignment)
+}
+
+/// A measure's value as people compare them: four digits.
+pub(crate) fn four(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+/// A probability: never shown as 0 when it is not.
+pub(crate) fn probability(p: f64) -> String {
+    if p > 0.0 && p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
+}
+
+/// Breaks a long line at spaces, so that it fits a terminal.
+pub(crate) fn wrap(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.len() + word.len() + 3 > usize::from(WIDTH) {
+            lines.push(word.to_string());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join("\n  ")
+}

@@ -1,0 +1,348 @@
+//! The tool as its users meet it: whole commands, what they print, how they fail.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_rankwise");
+
+/// A directory for one test, and commands that run in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    /// A place with `data.txt`, 30 small queries.
+    fn with_data() -> Self {
+        let place = Place::new();
+        place.ok("synth --shape ohsumed --queries 30 --documents 20 --features 8 -o data.txt");
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(BINARY);
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Standard output of a command that must succeed.
+    fn ok(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "rankwise {arguments}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// Standard error of a command that must fail with exit code 2 and print no result.
+    fn fails(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "rankwise {arguments}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty(), "rankwise {arguments} printed {}", text(&output.stdout));
+        text(&output.stderr)
+    }
+
+    fn json(&self, arguments: &str) -> serde_json::Value {
+        serde_json::from_str(&self.ok(arguments)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn from_data_to_a_comparison() {
+    let place = Place::with_data();
+    let parts = place.ok("split data.txt -o parts --shares 0.6,0.2,0.2");
+    assert!(parts.contains("parts/train.txt: 18 queries"), "{parts}");
+    let trained = place.ok(
+        "train coordinate-ascent --train parts/train.txt --valid parts/valid.txt --set restarts=2 -o ascent.json",
+    );
+    assert!(trained.contains("wrote ascent.json"), "{trained}");
+    place.ok("train regression --train parts/train.txt --normalize min-max -o regression.json");
+    place.ok("score regression.json parts/test.txt -o scores.txt");
+
+    // The model and its own scores are the same system.
+    let by_model = place.json("eval parts/test.txt --model regression.json --json --per-query");
+    let by_scores = place.json("eval parts/test.txt --scores scores.txt --json --per-query");
+    assert_eq!(by_model, by_scores);
+    assert_eq!(by_model["queries"], 6);
+    assert_eq!(by_model["per_query"].as_array().unwrap().len(), 6);
+
+    let compared = place.json("compare parts/test.txt regression.json scores.txt ascent.json --json");
+    assert_eq!(compared["pairs"][0]["difference"], 0.0);
+    assert_eq!(compared["pairs"][0]["p_permutation"], 1.0);
+    assert_eq!(compared["pairs"].as_array().unwrap().len(), 2);
+    let all = place.json("compare parts/test.txt regression.json scores.txt ascent.json --all-pairs --json");
+    assert_eq!(all["pairs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_same_command_gives_the_same_bytes_with_any_threads() {
+    let place = Place::with_data();
+    for threads in ["1", "2", "5"] {
+        place.ok(&format!(
+            "train coordinate-ascent --train data.txt --set restarts=2 --threads {threads} -o m{threads}.json"
+        ));
+    }
+    assert_eq!(place.read("m1.json"), place.read("m2.json"));
+    assert_eq!(place.read("m1.json"), place.read("m5.json"));
+}
+
+#[test]
+fn data_comes_by_pipe_and_compressed() {
+    let place = Place::with_data();
+    place.ok("convert data.txt data.csv");
+    place.ok("convert data.csv again.txt.zst --label label --qid qid");
+    place.ok("convert again.txt.zst again.tsv.gz");
+    let stats = |file: &str| {
+        let stats = place.json(&format!("stats {file} --json"));
+        (stats["documents"].clone(), stats["grades"].clone())
+    };
+    assert_eq!(stats("data.txt"), stats("again.tsv.gz"));
+
+    let mut child = place.command("stats - --json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(place.path("again.txt.zst")).unwrap()).unwrap();
+    let piped: serde_json::Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(piped["documents"], stats("data.txt").0);
+}
+
+#[test]
+fn trec_files_give_what_the_scores_give() {
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o m.json");
+    place.ok("score m.json data.txt --format trec --tag mine -o data.run");
+    place.ok("convert data.txt data.qrels");
+    let by_run = place.json("eval data.qrels --run data.run --metrics ndcg@10,map,mrr,bpref --json");
+    let by_model = place.json("eval data.txt --model m.json --metrics ndcg@10,map,mrr,bpref --json");
+    assert_eq!(by_run["means"], by_model["means"]);
+}
+
+#[test]
+fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
+    let place = Place::with_data();
+    place.write("empty.txt", "");
+    place.write("letters.txt", "1 qid:1 1:0.5\n0 qid:1 1:abc\n");
+    place.write("split.txt", "1 qid:1 1:1\n1 qid:2 1:1\n0 qid:1 1:0\n");
+    place.write("no-label.csv", "grade,qid,a\n1,q,0.5\n");
+    place.write("short.scores", "0.5\n0.25\n");
+    place.write("nan.scores", "NaN\n");
+    place.write("cut.json", "{\n\"format\": \"rankwise-model\",");
+    for (arguments, expected) in [
+        ("stats missing.txt", "missing.txt"),
+        ("stats empty.txt", "empty.txt"),
+        ("stats letters.txt", "letters.txt:2:"),
+        ("stats letters.txt", "`abc`"),
+        ("stats split.txt", "--group"),
+        ("stats no-label.csv", "label"),
+        ("train regresion --train data.txt -o m.json", "did you mean `regression`?"),
+        ("train regression --train data.txt --set rigde=1 -o m.json", "did you mean `ridge`?"),
+        ("train regression --train data.txt --set ridge=-1 -o m.json", "ridge"),
+        ("train regression --train data.txt --set ridge=much -o m.json", "ridge"),
+        ("train regression --train data.txt --metric ngcd@10 -o m.json", "did you mean `ndcg`?"),
+        ("train regression --train data.txt --normalize minmax -o m.json", "did you mean `min-max`?"),
+        ("train regression --train data.txt -o no/such/dir/m.json", "no/such/dir"),
+        ("eval data.txt --scores short.scores", "2"),
+        ("eval data.txt --scores nan.scores", "nan.scores:1:1"),
+        ("eval data.txt --scores data.txt", "data.txt:1:"),
+        ("eval data.txt --model cut.json", "cut short"),
+        ("eval data.txt --model data.txt", "not JSON"),
+        ("eval data.txt --model cut.json --preset leter", "did you mean `letor`?"),
+        ("eval data.txt", "--model"),
+        ("synth --shape mslt -o x.txt", "did you mean `mslr`?"),
+        ("split data.txt -o parts", "--folds"),
+        ("split data.txt -o parts --parts 31", "31"),
+        ("prepare data.txt -o x.txt", "--normalize"),
+        ("prepare data.txt -o x.txt --clean nears", "did you mean `near`?"),
+        ("compare data.txt short.scores nan.scores", "short.scores"),
+        ("learners lambda-marts", "unknown learner"),
+        ("metrics ndgc", "did you mean `ndcg`?"),
+        ("evl data.txt", "eval"),
+        ("stats data.txt --threads 0", "threads"),
+    ] {
+        let message = place.fails(arguments);
+        assert!(message.contains(expected), "rankwise {arguments}: {message}");
+        assert!(message.starts_with("error: "), "rankwise {arguments}: {message}");
+    }
+    assert!(!place.path("m.json").exists() && !place.path("x.txt").exists());
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_nothing() {
+    if !Path::new("/dev/full").exists() {
+        eprintln!("skipped: there is no /dev/full here");
+        return;
+    }
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o m.json");
+    let before = place.names();
+    for arguments in [
+        "score m.json data.txt -o /dev/full",
+        "convert data.txt /dev/full",
+        "train regression --train data.txt -o /dev/full",
+    ] {
+        let message = place.fails(arguments);
+        assert!(message.contains("/dev/full") && message.contains("space"), "rankwise {arguments}: {message}");
+    }
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command("score m.json data.txt").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert_eq!(place.names(), before);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::with_data();
+    let mut child = place.command("stats data.txt --features").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_training_and_keeps_the_best_model_so_far() {
+    let place = Place::new();
+    place.ok("synth --shape mslr --queries 300 -o big.txt");
+    let child = place
+        .command("train coordinate-ascent --train big.txt --set restarts=500 --set tolerance=0 -o m.json")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("interrupted"), "{}", text(&output.stdout));
+    assert_eq!(place.json("inspect m.json --json")["record"]["outcome"], "interrupted");
+    assert_eq!(place.names(), ["big.txt", "m.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_no_half_written_file() {
+    let place = Place::new();
+    let child = place
+        .command("synth --shape mslr --queries 20000 -o big.txt")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Wait until it writes, at most a minute.
+    let begun = std::time::Instant::now();
+    while place.names().is_empty() && begun.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(place.names(), [""; 0]);
+}
+
+#[test]
+fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o a-model-with-a-rather-long-name.json");
+    place.ok("train coordinate-ascent --train data.txt --set restarts=1 -o another.json");
+    for arguments in [
+        "learners",
+        "learners coordinate-ascent",
+        "metrics",
+        "metrics ndcg",
+        "stats data.txt --features",
+        "inspect another.json",
+        "eval data.txt --model another.json",
+        "compare data.txt a-model-with-a-rather-long-name.json another.json",
+        "prepare data.txt -o clean.txt --clean papers",
+    ] {
+        let output = place.run(arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains('\u{1b}'), "rankwise {arguments} colours its notes");
+        for line in text(&output.stdout).lines() {
+            assert!(line.chars().count() <= 80, "rankwise {arguments}: {} wide: {line}", line.chars().count());
+            assert!(!line.contains('\u{1b}'), "rankwise {arguments} colours a pipe: {line}");
+        }
+    }
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let place = Place::new();
+    let help = place.ok("--help");
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|l| !l.starts_with("Commands:"))
+        .skip(1)
+        .take_while(|l| !l.is_empty())
+        .filter_map(|l| l.split_whitespace().next())
+        .filter(|c| *c != "help")
+        .collect();
+    assert!(commands.len() >= 14, "{commands:?}");
+    for command in commands {
+        let help = place.ok(&format!("{command} --help"));
+        assert!(help.contains("Usage: rankwise"), "{command}: {help}");
+        assert!(command == "demo" || help.contains("Examples:"), "{command} --help has no example");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(place.ok(&format!("completions {shell}")).contains("coordinate") || !place.ok(&format!("completions {shell}")).is_empty());
+    }
+}
+
+/// The golden evaluation of the LETOR 3.0 script, to all four digits it prints.
+#[test]
+fn eval_reproduces_the_letor_script() {
+    let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+    if !Path::new(shared).exists() {
+        eprintln!("skipped: {shared} is not there");
+        return;
+    }
+    let place = Place::new();
+    let golden = fs::read_to_string(format!("{shared}/golden/ohsumed-svm_rank/ndcg.txt")).unwrap();
+    let rows: Vec<Vec<&str>> = golden
+        .lines()
+        .take_while(|l| !l.starts_with("Performance on validation"))
+        .filter(|l| l.starts_with("Fold") && !l.starts_with("Folds"))
+        .map(|l| l.split_whitespace().skip(1).collect())
+        .collect();
+    assert_eq!(rows.len(), 10);
+    for fold in 1..=5 {
+        let part = (fold + 3) % 5 + 1;
+        let values = place.json(&format!(
+            "eval {shared}/ohsumed/S{part}.txt.zst --scores {shared}/golden/ohsumed-svm_rank/fold{fold}.test_score.txt.zst \
+             --preset letor --metrics ndcg@1..10,mean-ndcg,p@1..10,map --json"
+        ));
+        let expected = rows[fold - 1].iter().chain(&rows[fold + 4]);
+        let means = values["means"].as_object().unwrap();
+        assert_eq!(means.len(), 22);
+        for ((name, value), expected) in means.iter().zip(expected) {
+            assert_eq!(format!("{:.4}", value.as_f64().unwrap()), **expected, "{name} of fold {fold}");
+        }
+    }
+}

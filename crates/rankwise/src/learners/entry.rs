@@ -1,0 +1,135 @@
+//! A learner in the list: its card, its parameters as data, and a way to run it.
+
+use super::{Fitted, Learner, Task};
+use crate::card::{self, Card};
+use crate::error::{Error, Result};
+use crate::watch::Watch;
+use serde::Serialize;
+use toml::{Table, Value};
+
+/// A learner in the list. Parameters go in and out as a TOML table, so that one path serves `--set c=10`,
+/// experiment files and model files.
+pub struct Entry {
+    /// Name, title, meaning and source.
+    pub card: Card,
+    parameters: fn() -> Vec<Parameter>,
+    complete: fn(&Table) -> Result<Table>,
+    fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
+}
+
+/// One parameter of a learner, for help and tables.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Parameter {
+    /// As typed in `--set name=value`.
+    pub name: String,
+    /// Its value when nothing is said.
+    pub default: Value,
+    /// Meaning and range.
+    pub meaning: String,
+}
+
+impl Entry {
+    /// The entry of learner `L`.
+    pub const fn of<L: Learner>() -> Entry {
+        Entry { card: L::CARD, parameters: parameters::<L>, complete: complete::<L>, fit: fit::<L> }
+    }
+
+    /// Its parameters, in the order of its struct.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        (self.parameters)()
+    }
+
+    /// Checks `given` and fills in the defaults of what is not given.
+    pub fn complete(&self, given: &Table) -> Result<Table> {
+        (self.complete)(given)
+    }
+
+    /// Learns with the parameters `given`, and defaults for the rest.
+    pub fn fit(&self, given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        check_task(task)?;
+        (self.fit)(given, task, watch)
+    }
+}
+
+/// Reads `key=value` as typed after `--set`; a value that is not TOML is taken as a string.
+pub fn parse_setting(text: &str) -> Result<(String, Value)> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| Error::parameter(format!("`{text}` is not of the form key=value")))?;
+    let (key, value) = (key.trim().replace('-', "_"), value.trim());
+    let parsed = format!("value = {value}").parse::<Table>().ok().filter(|t| t.len() == 1);
+    let value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::String(value.into()));
+    Ok((key, value))
+}
+
+fn check_task(task: &Task<'_>) -> Result<()> {
+    if task.train.is_empty() {
+        return Err(Error::data("there are no training documents"));
+    }
+    if task.train.width() == 0 {
+        return Err(Error::data("the training data has no features"));
+    }
+    match task.valid {
+        Some(valid) if valid.width() > task.train.width() => Err(Error::data(format!(
+            "the validation data has {} features, the training data only {}",
+            valid.width(),
+            task.train.width()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn fit<L: Learner>(given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+    configure::<L>(given)?.fit(task, watch)
+}
+
+fn complete<L: Learner>(given: &Table) -> Result<Table> {
+    Ok(table_of(&configure::<L>(given)?))
+}
+
+fn configure<L: Learner>(given: &Table) -> Result<L> {
+    let known = table_of(&L::default());
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    if let Some(name) = given.keys().find(|k| !known.contains_key(*k)) {
+        return Err(card::unknown(&format!("parameter of {}", L::CARD.name), name, &names));
+    }
+    let mut table = known.clone();
+    table.extend(given.clone());
+    let learner: L = Value::Table(table).try_into().map_err(|e: toml::de::Error| {
+        let name = given.keys().find(|k| e.to_string().contains(k.as_str()));
+        let name = name.map_or(String::new(), |n| format!(" `{n}`"));
+        Error::parameter(format!("parameter{name} of {}: {}", L::CARD.name, e.message()))
+    })?;
+    learner.check()?;
+    Ok(learner)
+}
+
+fn table_of<L: Learner>(learner: &L) -> Table {
+    Table::try_from(learner).expect("a learner's parameters are a plain table")
+}
+
+/// Names, defaults and doc lines, the latter from the schema that `JsonSchema` derives.
+fn parameters<L: Learner>() -> Vec<Parameter> {
+    let schema = schemars::schema_for!(L).to_value();
+    let meaning = |name: &str| {
+        schema["properties"][name]["description"].as_str().unwrap_or_default().replace('\n', " ")
+    };
+    let defaults = table_of(&L::default());
+    defaults.into_iter().map(|(name, default)| Parameter { meaning: meaning(&name), name, default }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_toml_or_strings() {
+        assert_eq!(parse_setting("c=10").unwrap(), ("c".into(), Value::Integer(10)));
+        assert_eq!(parse_setting("rate = 0.5").unwrap(), ("rate".into(), Value::Float(0.5)));
+        assert_eq!(parse_setting("gain=ndcg@10").unwrap(), ("gain".into(), Value::String("ndcg@10".into())));
+        assert_eq!(parse_setting("max-passes=true").unwrap(), ("max_passes".into(), Value::Boolean(true)));
+        let injected = parse_setting("c=1\nd=2").unwrap();
+        assert_eq!(injected, ("c".into(), Value::String("1\nd=2".into())));
+        assert!(parse_setting("c").is_err());
+    }
+}

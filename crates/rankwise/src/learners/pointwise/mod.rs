@@ -1,0 +1,3 @@
+//! Learners that fit each document's grade on its own.
+
+pub mod regression;

@@ -1,0 +1,127 @@
+//! The model file: one JSON document with a tag, a version and a checksum around the model.
+//!
+//! ```text
+//! {
+//! "format": "rankwise-model",
+//! "version": 1,
+//! "checksum": "xxh3:0f…",         of the exact bytes of the value that follows
+//! "ranker": { … }                 one field a line; long arrays stay on one line
+//! }
+//! ```
+//!
+//! JSON serves small and large models alike: an ensemble is a few arrays a tree, a thousand trees parse in
+//! milliseconds, and a path that ends in `.zst` or `.gz` compresses them.
+
+use super::Ranker;
+use crate::data::{AtomicFile, Source};
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::io::Read;
+use std::path::Path;
+
+const FORMAT: &str = "rankwise-model";
+
+/// Raised when older programs could no longer read the file rightly.
+const VERSION: u64 = 1;
+
+/// No model is larger; a compressed file that claims to be is hostile.
+const MAX_BYTES: u64 = 1 << 32;
+
+#[derive(Deserialize)]
+struct Tag {
+    format: Option<String>,
+    version: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope<'a> {
+    #[serde(rename = "format")]
+    _format: String,
+    #[serde(rename = "version")]
+    _version: u64,
+    checksum: String,
+    #[serde(borrow)]
+    ranker: &'a RawValue,
+}
+
+impl Ranker {
+    /// Writes the model to `path`, whole or not at all.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let mut file = AtomicFile::create(path)?;
+        file.put(&self.to_bytes())?;
+        file.commit()
+    }
+
+    /// Reads a model from `path`.
+    pub fn load(path: &Path) -> Result<Ranker> {
+        let mut source = Source::open(path)?;
+        let mut bytes = Vec::new();
+        source
+            .by_ref()
+            .take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|e| source.origin().read_error(e))?;
+        Self::from_bytes(&bytes)
+            .map_err(|e| Error::model(format!("{} cannot be used as a model: {e}", path.display())))
+    }
+
+    /// The bytes of the model's file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let ranker = one_field_a_line(self);
+        let checksum = checksum(ranker.as_bytes());
+        format!(
+            "{{\n\"format\": \"{FORMAT}\",\n\"version\": {VERSION},\n\"checksum\": \"{checksum}\",\n\"ranker\": {ranker}\n}}\n"
+        )
+        .into_bytes()
+    }
+
+    /// Reads the bytes of a model's file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Ranker> {
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(Error::model(format!("it is larger than {MAX_BYTES} bytes")));
+        }
+        let tag: Tag = serde_json::from_slice(bytes).map_err(not_json)?;
+        if tag.format.as_deref() != Some(FORMAT) {
+            return Err(Error::model(format!("it does not say that it is a {FORMAT}")));
+        }
+        match tag.version {
+            Some(VERSION) => {}
+            Some(newer) if newer > VERSION => {
+                return Err(Error::model(format!(
+                    "it has format version {newer} and this Rankwise reads up to {VERSION}; use a newer one"
+                )));
+            }
+            _ => return Err(Error::model("it has no valid format version")),
+        }
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(not_json)?;
+        if checksum(envelope.ranker.get().as_bytes()) != envelope.checksum {
+            return Err(Error::model("its checksum does not match: it was damaged or edited"));
+        }
+        let ranker: Ranker = serde_json::from_str(envelope.ranker.get()).map_err(not_json)?;
+        ranker.check()?;
+        Ok(ranker)
+    }
+}
+
+fn checksum(bytes: &[u8]) -> String {
+    format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
+}
+
+fn not_json(error: serde_json::Error) -> Error {
+    use serde_json::error::Category;
+    Error::model(match error.classify() {
+        Category::Eof => "it is empty or cut short".to_string(),
+        Category::Data => format!("a field is not as it should be: {error}"),
+        _ => format!("it is not JSON: {error}"),
+    })
+}
+
+/// Pretty enough to read, without spreading a thousand weights over a thousand lines.
+fn one_field_a_line(ranker: &Ranker) -> String {
+    let value = serde_json::to_value(ranker).expect("a ranker has string keys only");
+    let fields = value.as_object().expect("a ranker is an object");
+    let lines: Vec<String> = fields.iter().map(|(key, value)| format!("  \"{key}\": {value}")).collect();
+    format!("{{\n{}\n}}", lines.join(",\n"))
+}

@@ -1,0 +1,41 @@
+//! How a model came about.
+
+use serde::{Deserialize, Serialize};
+
+/// How training went; kept in the model's file. Holds nothing that differs between two runs of one command.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Why training ended.
+    pub outcome: Outcome,
+    /// Rounds or iterations done.
+    pub rounds: u64,
+    /// Named figures: the objective's value, a duality gap, the measure on training queries.
+    pub figures: Vec<(String, f64)>,
+    /// What a careful user should know: queries skipped, features ignored.
+    pub notes: Vec<String>,
+}
+
+/// Why training ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The learner's own criterion was met.
+    #[default]
+    Converged,
+    /// All rounds allowed were used.
+    RoundsUsedUp,
+    /// Someone asked it to stop; the model is the best so far.
+    Interrupted,
+}
+
+impl Outcome {
+    /// In words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Outcome::Converged => "converged",
+            Outcome::RoundsUsedUp => "used up its rounds",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+}

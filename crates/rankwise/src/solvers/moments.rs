@@ -1,0 +1,72 @@
+//! Weighted sums over all rows of a data set, in a fixed order: means, spreads, products.
+
+use crate::data::Dataset;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Into how many pieces the rows are cut. Fixed, so that sums do not depend on the number of threads.
+const PIECES: usize = 16;
+
+/// `map` over fixed pieces of the rows in parallel, then `add` in order.
+pub(super) fn over_rows<T: Send>(
+    rows: usize,
+    map: impl Fn(Range<usize>) -> T + Sync,
+    add: impl Fn(&mut T, T),
+) -> T {
+    let piece = rows.div_ceil(PIECES).max(1);
+    let parts: Vec<T> = (0..rows.div_ceil(piece))
+        .into_par_iter()
+        .map(|i| map(i * piece..rows.min((i + 1) * piece)))
+        .collect();
+    let mut parts = parts.into_iter();
+    let mut total = parts.next().unwrap_or_else(|| map(0..0));
+    parts.for_each(|part| add(&mut total, part));
+    total
+}
+
+/// `a += b`, element by element.
+pub(super) fn add_all(a: &mut [f64], b: &[f64]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += b;
+    }
+}
+
+/// Mean and standard deviation of every column; rows weighted, missing values counted as 0.
+pub(super) struct Spread {
+    pub(super) mean: Vec<f64>,
+    /// Infinite for a constant column, which standardising therefore turns to zeros, and so its weight.
+    pub(super) deviation: Vec<f64>,
+}
+
+impl Spread {
+    pub(super) fn of(data: &Dataset, weights: &[f64]) -> Spread {
+        let (width, total) = (data.width(), weights.iter().sum::<f64>());
+        let sum = |values: &(dyn Fn(usize, f64) -> f64 + Sync)| {
+            over_rows(
+                data.len(),
+                |rows| {
+                    let mut sums = vec![0.0; width];
+                    for r in rows {
+                        for (c, x) in data.row(r).iter().filter(|(_, x)| !x.is_nan()) {
+                            sums[c] += weights[r] * values(c, f64::from(x));
+                        }
+                    }
+                    sums
+                },
+                |a, b| add_all(a, &b),
+            )
+        };
+        let mean: Vec<f64> = sum(&|_, x| x).iter().map(|s| s / total).collect();
+        // Σ v(x−m)² over stored values, as Σ v·x·(x − 2m) + W·m², whose terms for absent values (x = 0) vanish.
+        let squares = sum(&|c, x| x * (x - 2.0 * mean[c]));
+        let deviation = squares
+            .iter()
+            .zip(&mean)
+            .map(|(s, m)| {
+                let (variance, noise) = (s / total + m * m, 1e-13 * m * m);
+                if variance > noise { variance.sqrt() } else { f64::INFINITY }
+            })
+            .collect();
+        Spread { mean, deviation }
+    }
+}

@@ -1,0 +1,217 @@
+//! What is asked of every learner, whatever it does.
+
+use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
+use rankwise::learners::{Entry, Fitted, LEARNERS, Task};
+use rankwise::metrics::{Conventions, Metric, evaluate, parse};
+use rankwise::models::{Model, Outcome, Ranker};
+use rankwise::rng;
+use rankwise::watch::{Silent, Step, Stop, Watch};
+use rand::RngExt;
+use toml::Table;
+
+fn ndcg() -> Box<dyn Metric> {
+    parse("ndcg@10", &Conventions::default()).unwrap()
+}
+
+/// Thirty queries whose grades follow a hidden linear utility with a little noise.
+fn learnable(seed: u64) -> Dataset {
+    let (queries, documents, width) = (30, 12, 5);
+    let mut random = rng::stream(seed, &[]);
+    let hidden = [1.0, -2.0, 0.5, 0.0, 1.5];
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..queries * documents {
+        let row: Vec<f32> = (0..width).map(|_| random.random::<f32>()).collect();
+        let utility: f64 = row.iter().zip(hidden).map(|(&x, w)| f64::from(x) * w).sum();
+        let noisy = utility + 0.3 * (random.random::<f64>() - 0.5);
+        labels.push((1.2 + noisy).clamp(0.0, 2.9).floor() as f32);
+        values.extend(row);
+    }
+    dataset(Features::Dense { width, values }, labels, &vec![documents; queries])
+}
+
+fn dataset(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
+    let mut bounds = vec![0];
+    bounds.extend(sizes.iter().scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    }));
+    let query_ids = (0..sizes.len()).map(|q| format!("q{q}")).collect();
+    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+}
+
+fn fit(entry: &Entry, train: &Dataset, seed: u64) -> Fitted {
+    let metric = ndcg();
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed };
+    let name = entry.card.name;
+    entry.fit(&Table::new(), &task, &mut Silent::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn mean_ndcg(model: &Model, data: &Dataset) -> f64 {
+    evaluate(data, &model.scores(data).unwrap(), &[ndcg()]).unwrap().mean(0)
+}
+
+fn ranker(entry: &Entry, data: &Dataset, fitted: Fitted) -> Ranker {
+    Ranker {
+        learner: (&entry.card).into(),
+        parameters: entry.complete(&Table::new()).unwrap(),
+        metric: "ndcg@10".into(),
+        seed: 1,
+        normalizer: None,
+        columns: data.columns().clone(),
+        record: fitted.record,
+        model: fitted.model,
+    }
+}
+
+#[test]
+fn every_learner_learns_what_can_be_learned() {
+    let (train, test) = (learnable(1), learnable(2));
+    for entry in LEARNERS {
+        let learned = mean_ndcg(&fit(entry, &train, 1).model, &test);
+        let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
+        assert!(learned > blind + 0.2, "{}: {learned} against {blind} of a blind guess", entry.card.name);
+    }
+}
+
+#[test]
+fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
+    let train = Synth { queries: Some(12), ..Synth::new(Shape::named("ohsumed").unwrap()) }.generate().unwrap();
+    for entry in LEARNERS {
+        let bytes = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| ranker(entry, &train, fit(entry, &train, 3)).to_bytes())
+        };
+        let one = bytes(1);
+        assert!(one == bytes(1), "{} differs from run to run", entry.card.name);
+        assert!(one == bytes(2) && one == bytes(5), "{} depends on the threads", entry.card.name);
+    }
+}
+
+#[test]
+fn every_model_comes_back_from_its_file_as_it_was() {
+    let train = learnable(4);
+    let directory = tempfile::tempdir().unwrap();
+    for entry in LEARNERS {
+        let saved = ranker(entry, &train, fit(entry, &train, 1));
+        for name in ["m.json", "m.json.zst", "m.json.gz"] {
+            let path = directory.path().join(name);
+            saved.save(&path).unwrap();
+            let loaded = Ranker::load(&path).unwrap();
+            assert_eq!(loaded, saved, "{} in {name}", entry.card.name);
+            assert_eq!(loaded.score(&train).unwrap(), saved.model.scores(&train).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_learner_refuses_unknown_parameters_and_explains_its_own() {
+    for entry in LEARNERS {
+        let unknown: Table = "no_such_thing = 1".parse().unwrap();
+        let error = entry.complete(&unknown).unwrap_err().to_string();
+        assert!(error.contains("no_such_thing") && error.contains(entry.card.name), "{error}");
+        for parameter in entry.parameters() {
+            assert!(!parameter.meaning.is_empty(), "{}: {} has no doc line", entry.card.name, parameter.name);
+            let given = Table::from_iter([(parameter.name.clone(), "nonsense!".into())]);
+            if !parameter.default.is_str() {
+                let error = entry.complete(&given).unwrap_err().to_string();
+                assert!(error.contains(&parameter.name), "{error}");
+            }
+        }
+    }
+}
+
+struct StopsAtOnce(Stop);
+
+impl Watch for StopsAtOnce {
+    fn step(&mut self, _: Step<'_>) {}
+
+    fn stop(&self) -> &Stop {
+        &self.0
+    }
+}
+
+#[test]
+fn every_learner_stops_when_asked_and_keeps_what_it_has() {
+    let train = learnable(5);
+    for entry in LEARNERS {
+        let metric = ndcg();
+        let task = Task { train: &train, valid: Some(&train), metric: metric.as_ref(), seed: 1 };
+        let stop = Stop::default();
+        stop.request();
+        let fitted = entry.fit(&Table::new(), &task, &mut StopsAtOnce(stop)).unwrap();
+        assert!(matches!(fitted.record.outcome, Outcome::Interrupted | Outcome::Converged));
+        assert!(fitted.model.scores(&train).is_ok(), "{}", entry.card.name);
+    }
+}
+
+/// One document, nothing relevant, all equal, constant and missing features, huge values, more features than rows.
+#[test]
+fn odd_data_stays_finite() {
+    let nan = f32::NAN;
+    let odd = [
+        ("one document", dataset(Features::Dense { width: 2, values: vec![1.0, 2.0] }, vec![1.0], &[1])),
+        (
+            "nothing relevant",
+            dataset(Features::Dense { width: 1, values: vec![1.0, 2.0, 3.0] }, vec![0.0; 3], &[2, 1]),
+        ),
+        ("all equal", dataset(Features::Dense { width: 2, values: vec![7.0; 8] }, vec![1.0; 4], &[4])),
+        (
+            "constant and missing features",
+            dataset(
+                Features::Dense { width: 3, values: vec![5.0, nan, nan, 5.0, 1.0, nan, 5.0, 2.0, nan] },
+                vec![0.0, 1.0, 2.0],
+                &[3],
+            ),
+        ),
+        (
+            "huge values",
+            dataset(Features::Dense { width: 1, values: vec![1e38, -1e38, 3e38] }, vec![0.0, 1.0, 2.0], &[3]),
+        ),
+        (
+            "more features than documents, sparse",
+            dataset(
+                Features::Sparse {
+                    width: 9,
+                    starts: vec![0, 1, 1, 3],
+                    columns: vec![8, 0, 4],
+                    values: vec![1.0, 2.0, 3.0],
+                },
+                vec![0.0, 1.0, 0.0],
+                &[3],
+            ),
+        ),
+    ];
+    for entry in LEARNERS {
+        for (what, data) in &odd {
+            let fitted = fit(entry, data, 1);
+            let scores = fitted.model.scores(data);
+            assert!(scores.is_ok(), "{} on {what}: {}", entry.card.name, scores.unwrap_err());
+            assert!(fitted.record.figures.iter().all(|(_, v)| v.is_finite()), "{} on {what}", entry.card.name);
+        }
+    }
+}
+
+#[test]
+fn no_documents_or_features_is_an_error_in_a_sentence() {
+    let metric = ndcg();
+    let featureless = dataset(Features::Dense { width: 0, values: vec![] }, vec![1.0, 0.0], &[2]);
+    for entry in LEARNERS {
+        let task = Task { train: &featureless, valid: None, metric: metric.as_ref(), seed: 1 };
+        let error = entry.fit(&Table::new(), &task, &mut Silent::default()).unwrap_err();
+        assert_eq!(error.to_string(), "the training data has no features");
+    }
+}
+
+#[test]
+fn every_citation_is_in_the_bibliography() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+    let bibliography = std::fs::read_to_string(path).unwrap();
+    let cards = (LEARNERS.iter().map(|e| e.card))
+        .chain(rankwise::losses::LOSSES.iter().map(|e| e.card))
+        .chain(rankwise::metrics::METRICS.iter().map(|e| e.card));
+    for card in cards {
+        for key in card.citations {
+            assert!(bibliography.contains(&format!("{{{key},")), "{}: {key} is not cited", card.name);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Model files: damaged, foreign, newer and hostile ones are refused with a reason, and never panic.
+
+use proptest::prelude::*;
+use rankwise::data::{Columns, Dataset, Features, Normalizer, Parts};
+use rankwise::models::{LearnerCard, Model, Outcome, Ranker, Record};
+
+fn example() -> Ranker {
+    Ranker {
+        learner: LearnerCard { name: "x".into(), title: "X".into(), citations: vec!["a2000b".into()] },
+        parameters: "c = 0.1\nname = \"é\"".parse().unwrap(),
+        metric: "ndcg@10".into(),
+        seed: u64::MAX >> 1,
+        normalizer: Some(Normalizer::parse("log,min-max").unwrap()),
+        columns: Columns { first_id: 0, names: Some(vec!["a".into(), "b".into(), "c".into()]) },
+        record: Record {
+            outcome: Outcome::Converged,
+            rounds: 3,
+            figures: vec![("gap".into(), 1e-300)],
+            notes: vec!["a \"quoted\" note".into()],
+        },
+        model: Model::Linear { weights: vec![0.1, -1.0 / 3.0, 1e-45], bias: f64::MAX },
+    }
+}
+
+fn text() -> String {
+    String::from_utf8(example().to_bytes()).unwrap()
+}
+
+fn refusal(text: &str) -> String {
+    Ranker::from_bytes(text.as_bytes()).unwrap_err().to_string()
+}
+
+/// The text with `from` replaced in the model and the checksum made right again, as a forger would.
+fn forged(from: &str, to: &str) -> String {
+    let text = text();
+    assert!(text.contains(from), "{from} is not in the file");
+    let (head, ranker) = text.split_once("\"ranker\": ").unwrap();
+    let ranker = ranker.strip_suffix("\n}\n").unwrap().replace(from, to);
+    let sum = xxhash_rust::xxh3::xxh3_64(ranker.as_bytes());
+    let start = head.find("xxh3:").unwrap() + 5;
+    format!("{}{sum:016x}{}\"ranker\": {ranker}\n}}\n", &head[..start], &head[start + 16..])
+}
+
+#[test]
+fn a_model_comes_back_bit_by_bit() {
+    assert_eq!(Ranker::from_bytes(&example().to_bytes()).unwrap(), example());
+    assert!(Ranker::from_bytes(forged("\"rounds\":3", "\"rounds\":4").as_bytes()).is_ok());
+}
+
+#[test]
+fn every_kind_of_damage_has_its_own_message() {
+    assert_eq!(refusal(""), "it is empty or cut short");
+    assert_eq!(refusal(&text()[..200]), "it is empty or cut short");
+    assert!(refusal("0 qid:1 1:0.5\n").starts_with("it is not JSON"));
+    assert!(refusal("{\"a\": 1}").contains("does not say that it is a rankwise-model"));
+    assert!(refusal(&text().replace("\"version\": 1", "\"version\": 2")).contains("use a newer one"));
+    assert!(refusal(&text().replace("\"version\": 1", "\"version\": 0")).contains("no valid format version"));
+    assert!(refusal(&text().replace("-0.333", "-0.334")).contains("checksum"));
+    assert!(refusal(&forged("\"kind\":\"linear\"", "\"kind\":\"oracle\"")).contains("oracle"));
+    assert!(refusal(&forged("\"rounds\":3", "\"rounds\":3,\"extra\":1")).contains("extra"));
+    assert!(refusal(&forged("[\"a\",\"b\",\"c\"]", "[\"a\"]")).contains("as many features"));
+    assert!(refusal(&forged("\"weights\":[", "\"weights\":[1e999,")).contains("out of range"));
+    assert!(refusal(&forged("\"first_id\":0", "\"first_id\":4000000000")).contains("first feature"));
+    assert!(refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))).starts_with("it is not JSON"));
+}
+
+#[test]
+fn a_file_that_is_no_model_is_named() {
+    let path = tempfile::tempdir().unwrap().keep().join("m.json");
+    std::fs::write(&path, "{}").unwrap();
+    let message = Ranker::load(&path).unwrap_err().to_string();
+    assert!(message.starts_with(&format!("{} cannot be used as a model: ", path.display())), "{message}");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+fn data(first_id: u32, names: Option<&[&str]>, width: usize, values: Vec<f32>) -> Dataset {
+    let names = names.map(|n| n.iter().map(|n| n.to_string()).collect());
+    let rows = values.len() / width;
+    Dataset::new(Parts {
+        features: Features::Dense { width, values },
+        labels: vec![0.0; rows],
+        bounds: vec![0, rows],
+        query_ids: ["q"].into_iter().collect(),
+        columns: Columns { first_id, names },
+        ..Parts::default()
+    })
+    .unwrap()
+}
+
+fn linear(first_id: u32, names: Option<&[&str]>) -> Ranker {
+    let mut ranker = example();
+    ranker.normalizer = None;
+    ranker.columns = data(first_id, names, 3, vec![0.0; 3]).columns().clone();
+    ranker.model = Model::Linear { weights: vec![1.0, 10.0, 100.0], bias: 0.5 };
+    ranker
+}
+
+#[test]
+fn features_are_found_by_name_whatever_their_order() {
+    let ranker = linear(1, Some(&["a", "b", "c"]));
+    let shuffled = data(1, Some(&["c", "z", "a", "b"]), 4, vec![3.0, 9.0, 1.0, 2.0]);
+    assert_eq!(ranker.score(&shuffled).unwrap(), [321.5]);
+    let lacking = data(1, Some(&["a", "b"]), 2, vec![1.0, 2.0]);
+    assert!(ranker.score(&lacking).unwrap_err().to_string().contains("lacks the model's feature `c`"));
+    let numbered = data(1, None, 3, vec![1.0; 3]);
+    assert!(ranker.score(&numbered).unwrap_err().to_string().contains("named features"));
+}
+
+#[test]
+fn numbered_features_must_count_alike_and_may_end_early() {
+    let ranker = linear(1, None);
+    assert_eq!(ranker.score(&data(1, None, 2, vec![1.0, 2.0])).unwrap(), [21.5]);
+    let from_zero = ranker.score(&data(0, None, 3, vec![1.0; 3])).unwrap_err().to_string();
+    assert!(from_zero.contains("from 1") && from_zero.contains("from 0"), "{from_zero}");
+    let wide = ranker.score(&data(1, None, 4, vec![1.0; 4])).unwrap_err().to_string();
+    assert_eq!(wide, "the data has features up to 4, and the model only knows those up to 3");
+}
+
+#[test]
+fn a_score_that_is_not_finite_is_an_error() {
+    let mut ranker = linear(1, None);
+    ranker.model = Model::Linear { weights: vec![1e300, 0.0, 0.0], bias: 0.0 };
+    let error = ranker.score(&data(1, None, 3, vec![1e38, 0.0, 0.0])).unwrap_err().to_string();
+    assert!(error.contains("document 1"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_change_of_bytes_panics_or_goes_unnoticed(at in 0usize..1000, byte in 0u8.., cut in proptest::option::of(0usize..1000)) {
+        let mut bytes = example().to_bytes();
+        let whole = bytes.clone();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        bytes.truncate(cut.unwrap_or(bytes.len()));
+        if let Ok(ranker) = Ranker::from_bytes(&bytes) {
+            // Only white space outside the model may differ.
+            prop_assert!(ranker == example(), "byte {at} of {}", whole.len());
+        }
+    }
+}
