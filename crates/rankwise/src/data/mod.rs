@@ -5,6 +5,7 @@ mod excerpt;
 mod features;
 mod grouping;
 mod letor;
+mod number;
 mod query;
 mod read;
 mod source;
