@@ -280,3 +280,35 @@ impl Rows {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn records(text: &[u8]) -> Vec<ByteRecord> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
+        reader.byte_records().map(|r| r.unwrap()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn cutting_where_records_end_changes_no_record(text in "[a,\"\n\r]{0,40}") {
+            let (before, after) = text.as_bytes().split_at(records_end(text.as_bytes(), b','));
+            let mut cut = records(before);
+            cut.extend(records(after));
+            prop_assert_eq!(cut, records(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn records_end_where_no_quote_is_open() {
+        let end = |text: &str| records_end(text.as_bytes(), b',');
+        assert_eq!(end("a,b\nc"), 4);
+        assert_eq!(end("a,\"b\nc\"\nd"), 8);
+        assert_eq!(end("a,\"b\n"), 0);
+        assert_eq!(end("5\" disk,1\n6\" disk,\"2\n"), 10);
+        assert_eq!(end("\"a\"\"\n\",1\nx"), 9);
+    }
+}

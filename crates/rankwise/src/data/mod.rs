@@ -6,6 +6,8 @@ mod decimal;
 mod delimited;
 mod excerpt;
 mod features;
+#[cfg(test)]
+mod formats_fuzz;
 mod grouping;
 mod letor;
 mod lines;

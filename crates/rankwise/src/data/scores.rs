@@ -12,7 +12,7 @@ pub fn read_scores(path: &Path, expected: usize) -> Result<Vec<f64>> {
     scores_from(Source::open(path)?, expected)
 }
 
-fn scores_from(source: Source, expected: usize) -> Result<Vec<f64>> {
+pub(super) fn scores_from(source: Source, expected: usize) -> Result<Vec<f64>> {
     let mut lines = Lines::new(source);
     let mut scores = Vec::new();
     while let Some(line) = lines.next()? {
