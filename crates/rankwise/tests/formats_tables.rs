@@ -104,6 +104,42 @@ proptest! {
     }
 }
 
+/// The part of a data set that LETOR text keeps, with ids and comments it can hold.
+fn for_letor(data: &Dataset, comments: Vec<String>) -> Dataset {
+    let mut parts = data.clone().into_parts();
+    parts.query_ids = (0..data.query_count()).map(|q| format!("é,{q}:")).collect();
+    parts.columns.names = None;
+    (parts.document_ids, parts.query_weights, parts.positions) = (None, None, None);
+    let any = comments.iter().take(data.len()).any(|c| !c.is_empty());
+    parts.comments = any.then(|| comments.into_iter().take(data.len()).collect());
+    Dataset::new(parts).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn letor_text_reads_back_as_it_was_written(
+        data in dataset(),
+        comments in vec("([a-z=#,é]([a-z =#,é]{0,6}[a-z=#,é])?)?", 20),
+    ) {
+        let data = for_letor(&data, comments);
+        let first_id = Some(data.columns().first_id);
+        for (layout, data) in [(Layout::Dense, data.clone()), (Layout::Sparse, sparse(&data))] {
+            let options = ReadOptions { layout, first_id, ..ReadOptions::default() };
+            let (loaded, losses) = written(&data, "a.txt.gz", &options);
+            let (mut found, mut expected) = (comparable(&loaded.data), comparable(&data));
+            if let (Features::Sparse { width: found, .. }, Features::Sparse { width, columns, .. }) =
+                (&mut found.features, &mut expected.features)
+            {
+                // Columns at the end without any value are not in the text.
+                prop_assert_eq!(losses.len(), usize::from(*found < *width));
+                *width = columns.iter().max().map_or(0, |c| *c as usize + 1);
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
+
 fn two_columns(names: Option<[&str; 2]>) -> Parts {
     Parts {
         features: Features::Dense { width: 2, values: vec![0.5, f32::NAN, 0.0, -1.0] },

@@ -1,13 +1,14 @@
 //! What one field of a table says, or a sentence on what is wrong with it.
 
 use super::excerpt::quoted;
+use super::number;
 
 type Cell<T> = Result<T, String>;
 
 /// A feature; NaN where it is missing: empty, `NULL`, `NA` or `NaN`.
 pub(super) fn feature(text: &[u8], name: &str) -> Cell<f32> {
-    match fast_float2::parse::<f32, _>(text) {
-        Ok(value) if value.is_finite() => Ok(value),
+    match number::parse(text) {
+        Some(value) if value.is_finite() => Ok(value),
         _ => unusual_feature(text.trim_ascii(), name),
     }
 }
@@ -15,28 +16,28 @@ pub(super) fn feature(text: &[u8], name: &str) -> Cell<f32> {
 /// Missing values, numbers with spaces around them, and what is no number.
 #[cold]
 fn unusual_feature(text: &[u8], name: &str) -> Cell<f32> {
-    if matches!(text, b"" | b"NULL" | b"null" | b"NaN" | b"nan" | b"NA") {
+    if text.is_empty() || number::is_missing(text) {
         return Ok(f32::NAN);
     }
-    number(text, name, "a number or nothing")
+    finite(text, name, "a number or nothing")
 }
 
-fn number(text: &[u8], name: &str, expected: &str) -> Cell<f32> {
-    match fast_float2::parse::<f32, _>(text.trim_ascii()) {
-        Ok(value) if value.is_finite() => Ok(value),
+fn finite(text: &[u8], name: &str, expected: &str) -> Cell<f32> {
+    match number::parse(text.trim_ascii()) {
+        Some(value) if value.is_finite() => Ok(value),
         _ => Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text))),
     }
 }
 
 /// A grade: a finite number.
 pub(super) fn label(text: &[u8], name: &str) -> Cell<f32> {
-    number(text, name, "a number as the grade")
+    finite(text, name, "a number as the grade")
 }
 
 /// A query's weight: finite, not negative.
 pub(super) fn weight(text: &[u8], name: &str) -> Cell<f32> {
     let expected = "a weight of 0 or more";
-    match number(text, name, expected)? {
+    match finite(text, name, expected)? {
         value if value >= 0.0 => Ok(value),
         _ => Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text))),
     }

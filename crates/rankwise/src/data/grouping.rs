@@ -70,11 +70,6 @@ impl Runs {
         self.rows += rows;
     }
 
-    /// Number of rows pushed.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// The queries. One whose rows do not stand together, or stand in two files, is an error, unless `gather` is
     /// set: then its rows come together where it stood first, in their order.
     pub fn finish(self, gather: bool) -> Result<Groups> {

@@ -11,6 +11,7 @@ mod formats_fuzz;
 mod grouping;
 mod letor;
 mod lines;
+mod number;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -196,6 +196,9 @@ pub(super) fn has_document_ids(data: &Dataset) -> bool {
 
 /// The header of a table with this data.
 pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
+    if data.width() == 0 {
+        return Err(Error::data("data without features cannot be written as a table"));
+    }
     let usual = ReadOptions::default();
     let reserved = [
         (true, usual.label_column),
