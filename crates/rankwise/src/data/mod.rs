@@ -1,21 +1,40 @@
 //! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
 
+mod cell;
 mod dataset;
+mod decimal;
+mod delimited;
 mod excerpt;
 mod features;
+#[cfg(test)]
+mod formats_fuzz;
 mod grouping;
 mod letor;
+mod lines;
 mod number;
+mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "without_parquet.rs"]
+mod parquet;
 mod query;
 mod read;
+mod scores;
 mod source;
+mod table;
 mod texts;
+pub mod trec;
+mod write;
 
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
+pub use output::{AtomicFile, temporary_path};
 pub use query::Query;
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
+pub use scores::{read_scores, write_scores};
 pub use texts::Texts;
+pub use write::write;
 
 /// The most feature columns a data set may have: a guard against ids that are really hashes or typing errors,
 /// since a linear model holds one weight per column.

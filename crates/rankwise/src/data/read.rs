@@ -1,7 +1,7 @@
 //! Reading a data set from files, whatever their format and packing.
 
 use super::source::Source;
-use super::{Dataset, letor};
+use super::{Dataset, delimited, letor, parquet};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -94,25 +94,29 @@ impl Format {
 
 /// Reads one file; `-` is standard input.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Loaded> {
-    match options.format.unwrap_or_else(|| Format::of_path(path)) {
-        Format::Letor => letor::read(std::iter::once_with(|| Source::open(path)), options),
-        other => Err(Error::parameter(format!("{other:?} files are not read yet: {}", path.display()))),
-    }
+    read_all(&[path.to_path_buf()], options)
 }
 
-/// Reads several files of one format as one data set. Its width is that of the widest; feature ids count from 0
-/// in all of them if they do in one. A query in two files is an error, unless `group` is set.
+/// Reads several files of one format as one data set. The width of LETOR text is that of the widest; feature ids
+/// count from 0 in all of them if they do in one. Tables must have the same features. A query in two files is an
+/// error, unless `group` is set.
 pub fn read_all(paths: &[PathBuf], options: &ReadOptions) -> Result<Loaded> {
-    if let [path] = paths {
-        return read(path, options);
+    let format_of = |path: &PathBuf| options.format.unwrap_or_else(|| Format::of_path(path));
+    let Some(first) = paths.first() else { return Err(Error::parameter("there are no files to read")) };
+    let format = format_of(first);
+    if let Some(other) = paths.iter().find(|path| format_of(path) != format) {
+        return Err(Error::parameter(format!(
+            "{} and {} are of different formats; files read together must be of one",
+            first.display(),
+            other.display()
+        )));
     }
-    let other = |path: &&PathBuf| options.format.unwrap_or_else(|| Format::of_path(path)) != Format::Letor;
-    match paths.iter().find(other) {
-        None => letor::read(paths.iter().map(|path| Source::open(path)), options),
-        Some(path) => Err(Error::parameter(format!(
-            "{} cannot be read together with other files; only LETOR text can",
-            path.display()
-        ))),
+    let sources = paths.iter().map(|path| Source::open(path));
+    match format {
+        Format::Letor => letor::read(sources, options),
+        Format::Csv => delimited::read(sources, b',', options),
+        Format::Tsv => delimited::read(sources, b'\t', options),
+        Format::Parquet => parquet::read(sources, options),
     }
 }
 

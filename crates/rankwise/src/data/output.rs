@@ -1,0 +1,214 @@
+//! Writing files so that nothing half-written is left behind.
+//!
+//! A file is written under a temporary name beside its target and takes the target's place only when it is
+//! complete and on disk. Standard output and special files (`/dev/null`, a named pipe) are written straight.
+
+use crate::error::{Error, Result};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes gathered before the operating system is asked to write.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// A file that appears, whole, when it is [committed](AtomicFile::commit), and not at all when it is dropped.
+///
+/// The extension says whether it is compressed: `.gz`, `.zst`, or not. The path `-` is standard output.
+pub struct AtomicFile {
+    shown: PathBuf,
+    /// `None` after the commit, and for what is written straight.
+    pending: Option<Pending>,
+    sink: Option<Sink>,
+}
+
+struct Pending {
+    temporary: PathBuf,
+    target: PathBuf,
+}
+
+enum Raw {
+    File(File),
+    Stdout(io::Stdout),
+}
+
+enum Sink {
+    Plain(BufWriter<Raw>),
+    Gzip(flate2::write::GzEncoder<BufWriter<Raw>>),
+    Zstd(zstd::Encoder<'static, BufWriter<Raw>>),
+}
+
+/// The name under which [`AtomicFile`] writes `path` until it is complete: the same for the same path and
+/// process, so that a program that is interrupted can remove it.
+pub fn temporary_path(path: &Path) -> PathBuf {
+    let target = behind_link(path);
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(format!(".{}.tmp", std::process::id()));
+    target.with_file_name(name)
+}
+
+impl AtomicFile {
+    /// Starts writing to `path`.
+    pub fn create(path: &Path) -> Result<Self> {
+        let raw = if is_stdout(path) {
+            (Raw::Stdout(io::stdout()), None)
+        } else if is_special(path) {
+            let file = OpenOptions::new().append(true).open(path).map_err(|e| cannot_write(path, e))?;
+            (Raw::File(file), None)
+        } else {
+            let (file, pending) = create_temporary(path).map_err(|e| cannot_write(path, e))?;
+            (Raw::File(file), Some(pending))
+        };
+        let buffered = BufWriter::with_capacity(BUFFER_BYTES, raw.0);
+        let sink = Sink::new(path, buffered).map_err(|e| cannot_write(path, e))?;
+        Ok(AtomicFile { shown: path.to_path_buf(), pending: raw.1, sink: Some(sink) })
+    }
+
+    /// Appends `bytes`.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|e| cannot_write(&self.shown, e))
+    }
+
+    /// Makes sure that everything is on disk, then lets the file take its place.
+    pub fn commit(mut self) -> Result<()> {
+        self.finish().map_err(|e| cannot_write(&self.shown, e))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(sink) = self.sink.take() else { return Ok(()) };
+        let raw = sink.finish()?;
+        let (Raw::File(file), Some(pending)) = (&raw, &self.pending) else { return Ok(()) };
+        file.sync_all()?;
+        fs::rename(&pending.temporary, &pending.target)?;
+        self.pending = None;
+        Ok(())
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.sink.as_mut() {
+            Some(Sink::Plain(w)) => w.write(bytes),
+            Some(Sink::Gzip(w)) => w.write(bytes),
+            Some(Sink::Zstd(w)) => w.write(bytes),
+            None => Err(io::Error::other("the file is closed")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.sink.as_mut() {
+            Some(Sink::Plain(w)) => w.flush(),
+            Some(Sink::Gzip(w)) => w.flush(),
+            Some(Sink::Zstd(w)) => w.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if let Some(pending) = &self.pending {
+            // Nobody is left to hear of a failure, and the target is untouched either way.
+            let _ = fs::remove_file(&pending.temporary);
+        }
+    }
+}
+
+impl Write for Raw {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Raw::File(file) => file.write(bytes),
+            Raw::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Raw::File(file) => file.flush(),
+            Raw::Stdout(out) => out.flush(),
+        }
+    }
+}
+
+impl Sink {
+    fn new(path: &Path, raw: BufWriter<Raw>) -> io::Result<Self> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+        Ok(match extension.as_str() {
+            "gz" => Sink::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default())),
+            "zst" => Sink::Zstd(zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?),
+            _ => Sink::Plain(raw),
+        })
+    }
+
+    fn finish(self) -> io::Result<Raw> {
+        let buffered = match self {
+            Sink::Plain(w) => w,
+            Sink::Gzip(w) => w.finish()?,
+            Sink::Zstd(w) => w.finish()?,
+        };
+        let mut raw = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+        raw.flush()?;
+        Ok(raw)
+    }
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> Error {
+    let shown = if is_stdout(path) { Path::new("<stdout>") } else { path };
+    Error::io("write", shown, source)
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || path == Path::new("/dev/stdout")
+}
+
+/// Devices, pipes, and the names of open descriptors, behind which a renamed file would never be seen.
+fn is_special(path: &Path) -> bool {
+    let names_descriptor =
+        path == Path::new("/dev/stderr") || path.starts_with("/dev/fd") || path.starts_with("/proc");
+    names_descriptor || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// The file a symbolic link stands for, so that the link itself is not replaced.
+fn behind_link(path: &Path) -> PathBuf {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
+    if is_link { fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) } else { path.to_path_buf() }
+}
+
+fn create_temporary(path: &Path) -> io::Result<(File, Pending)> {
+    if path.as_os_str().is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name is empty"));
+    }
+    let target = behind_link(path);
+    let old = fs::metadata(&target).ok();
+    if path.file_name().is_none() || old.as_ref().is_some_and(fs::Metadata::is_dir) {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    if old.as_ref().is_some_and(|m| m.permissions().readonly()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file there is read-only"));
+    }
+    let temporary = temporary_path(path);
+    // A killed process with the same number may have left one behind; never follow or reuse what is there.
+    match fs::remove_file(&temporary) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(explain_missing(&target, e)),
+        _ => {}
+    }
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .map_err(|e| explain_missing(&target, e))?;
+    let pending = Pending { temporary, target };
+    if let Some(old) = old {
+        file.set_permissions(old.permissions())?;
+    }
+    Ok((file, pending))
+}
+
+fn explain_missing(target: &Path, error: io::Error) -> io::Error {
+    match target.parent() {
+        Some(folder) if error.kind() == io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), format!("the folder {} does not exist", folder.display()))
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,256 @@
+//! Parquet files, with the same columns as delimited ones. Nulls are missing values.
+
+use super::excerpt::quoted;
+use super::source::Source;
+use super::table::{Header, Role, Rows, Table};
+use super::write::{has_document_ids, table_losses, table_names};
+use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions};
+use crate::error::{Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::DataType;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows turned into columns, or back, at once.
+const BATCH_ROWS: usize = 8192;
+
+/// The key under which a file keeps the number of its first feature.
+const FIRST_ID: &str = "rankwise.first_id";
+
+/// Reads the sources, in order, as one data set.
+pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &ReadOptions) -> Result<Loaded> {
+    let mut table: Option<Table> = None;
+    for source in sources {
+        let mut source = source?;
+        let file = source.origin().name().to_owned();
+        let mut bytes = Vec::new();
+        source.read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|e| damaged(&file, &e))?;
+        let header = header_of(&builder, options).map_err(|message| Error::malformed(format!("{file}: {message}")))?;
+        let table = table.get_or_insert_with(|| Table::new(header.clone()));
+        table.enter_file(&file, &header)?;
+        let mut first_row = 1;
+        for batch in builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&file, &e))? {
+            let batch = batch.map_err(|e| Error::malformed(format!("{file} is a damaged Parquet file: {e}")))?;
+            let rows = rows_of(&batch, &header, first_row);
+            table.append(rows.map_err(|message| Error::malformed(format!("{file}: {message}")))?)?;
+            first_row += batch.num_rows() as u64;
+        }
+    }
+    match table {
+        Some(table) => table.finish(options),
+        None => Err(Error::parameter("there are no files to read")),
+    }
+}
+
+fn damaged(file: &str, error: &ParquetError) -> Error {
+    Error::malformed(format!("{file} is not a Parquet file, or a damaged one: {error}"))
+}
+
+type Message<T> = std::result::Result<T, String>;
+
+fn header_of(builder: &ParquetRecordBatchReaderBuilder<Bytes>, options: &ReadOptions) -> Message<Header> {
+    let names = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
+    let mut header = Header::new(names, options).map_err(|e| e.message)?;
+    let metadata = builder.metadata().file_metadata().key_value_metadata();
+    let entry = metadata.and_then(|entries| entries.iter().find(|e| e.key == FIRST_ID));
+    if let Some(text) = entry.and_then(|e| e.value.as_ref()) {
+        header.columns.first_id =
+            text.parse().map_err(|_| format!("the metadata {FIRST_ID} is {}", quoted(text.as_bytes())))?;
+    }
+    Ok(header)
+}
+
+fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows> {
+    let count = batch.num_rows();
+    let mut rows = Rows { features: vec![0.0; count * header.width], ..Rows::default() };
+    let mut feature = 0;
+    for (column, (array, role)) in batch.columns().iter().zip(&header.roles).enumerate() {
+        let name = &header.names[column];
+        let fault = |row: usize, what: String| {
+            format!("row {}, column {}: {what}", first_row + row as u64, quoted(name.as_bytes()))
+        };
+        match role {
+            Role::Query | Role::Document => {
+                for row in 0..count {
+                    let text = text_at(array, row).map_err(|what| fault(row, what))?;
+                    match role {
+                        Role::Query if text.is_empty() => return Err(fault(row, "no query id".to_owned())),
+                        Role::Query => rows.queries.push(&text),
+                        _ => rows.documents.push(&text),
+                    }
+                }
+            }
+            Role::Feature => {
+                let values = numbers(array).map_err(|what| fault(0, what))?;
+                for (row, value) in values.into_iter().enumerate() {
+                    if value.is_infinite() {
+                        return Err(fault(row, "the value is infinite".to_owned()));
+                    }
+                    rows.features[row * header.width + feature] = value as f32;
+                }
+                feature += 1;
+            }
+            _ => {
+                let values = numbers(array).map_err(|what| fault(0, what))?;
+                for (row, value) in values.into_iter().enumerate() {
+                    rows.push_number(*role, value).map_err(|what| fault(row, what))?;
+                }
+            }
+        }
+    }
+    rows.places = (0..count as u64).map(|row| (first_row + row, 1)).collect();
+    Ok(rows)
+}
+
+impl Rows {
+    fn push_number(&mut self, role: Role, value: f64) -> Message<()> {
+        match role {
+            Role::Label if value.is_finite() => self.labels.push(value as f32),
+            Role::Weight if value.is_finite() && value >= 0.0 => self.weights.push(value as f32),
+            Role::Position if value.is_nan() => self.positions.push(0),
+            Role::Position if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) => {
+                self.positions.push(value as u32);
+            }
+            Role::Label => return Err(format!("expected a finite grade, found {value}")),
+            Role::Weight => return Err(format!("expected a weight of 0 or more, found {value}")),
+            _ => return Err(format!("expected a whole number from 1 as the position, found {value}")),
+        }
+        Ok(())
+    }
+}
+
+/// All values of a column of numbers, or of numbers written as text; NaN for nulls.
+fn numbers(array: &ArrayRef) -> Message<Vec<f64>> {
+    macro_rules! cast {
+        ($kind:ty, $convert:expr) => {
+            Ok(array.as_primitive::<$kind>().iter().map(|v| v.map_or(f64::NAN, $convert)).collect())
+        };
+    }
+    match array.data_type() {
+        DataType::Float32 => cast!(Float32Type, f64::from),
+        DataType::Float64 => cast!(Float64Type, |v| v),
+        DataType::Float16 => cast!(Float16Type, |v| f64::from(v)),
+        DataType::Int8 => cast!(Int8Type, f64::from),
+        DataType::Int16 => cast!(Int16Type, f64::from),
+        DataType::Int32 => cast!(Int32Type, f64::from),
+        DataType::Int64 => cast!(Int64Type, |v| v as f64),
+        DataType::UInt8 => cast!(UInt8Type, f64::from),
+        DataType::UInt16 => cast!(UInt16Type, f64::from),
+        DataType::UInt32 => cast!(UInt32Type, f64::from),
+        DataType::UInt64 => cast!(UInt64Type, |v| v as f64),
+        DataType::Boolean => {
+            Ok(array.as_boolean().iter().map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))).collect())
+        }
+        DataType::Null => Ok(vec![f64::NAN; array.len()]),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            (0..array.len()).map(|row| number_in(&text_at(array, row)?)).collect()
+        }
+        other => Err(format!("a column of type {other} holds no numbers")),
+    }
+}
+
+fn number_in(text: &str) -> Message<f64> {
+    super::cell::feature(text.as_bytes(), "").map(f64::from).map_err(|_| {
+        format!("expected a number, found {}", quoted(text.as_bytes()))
+    })
+}
+
+/// An id; empty for a null.
+fn text_at(array: &ArrayRef, row: usize) -> Message<String> {
+    macro_rules! show {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>().value(row).to_string()
+        };
+    }
+    if array.is_null(row) {
+        return Ok(String::new());
+    }
+    Ok(match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value(row).to_owned(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).to_owned(),
+        DataType::Utf8View => array.as_string_view().value(row).to_owned(),
+        DataType::Int8 => show!(Int8Type),
+        DataType::Int16 => show!(Int16Type),
+        DataType::Int32 => show!(Int32Type),
+        DataType::Int64 => show!(Int64Type),
+        DataType::UInt8 => show!(UInt8Type),
+        DataType::UInt16 => show!(UInt16Type),
+        DataType::UInt32 => show!(UInt32Type),
+        DataType::UInt64 => show!(UInt64Type),
+        other => return Err(format!("a column of type {other} holds no ids; use text or whole numbers")),
+    })
+}
+
+/// Writes `data`; returns what the file does not hold.
+pub(super) fn write(data: &Dataset, path: &Path) -> Result<Vec<String>> {
+    let names = table_names(data)?;
+    let mut file = Some(AtomicFile::create(path)?);
+    let mut writer: Option<ArrowWriter<AtomicFile>> = None;
+    let failed = |e: &dyn std::fmt::Display| Error::io("write", path, std::io::Error::other(e.to_string()));
+    for start in (0..data.len()).step_by(BATCH_ROWS) {
+        let rows = start..data.len().min(start + BATCH_ROWS);
+        let named = names.iter().zip(columns_of(data, rows)).map(|(name, array)| (name, array, true));
+        let batch = RecordBatch::try_from_iter_with_nullable(named).map_err(|e| failed(&e))?;
+        if let Some(file) = file.take() {
+            let properties = Some(properties(data.columns()));
+            writer = Some(ArrowWriter::try_new(file, batch.schema(), properties).map_err(|e| failed(&e))?);
+        }
+        if let Some(writer) = &mut writer {
+            writer.write(&batch).map_err(|e| failed(&e))?;
+        }
+    }
+    let Some(writer) = writer else {
+        return Err(Error::data("a data set without documents cannot be written as Parquet"));
+    };
+    writer.into_inner().map_err(|e| failed(&e))?.commit()?;
+    Ok(table_losses(data))
+}
+
+fn properties(columns: &Columns) -> WriterProperties {
+    let first_id = KeyValue::new(FIRST_ID.to_owned(), columns.first_id.to_string());
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_key_value_metadata(Some(vec![first_id]))
+        .build()
+}
+
+fn columns_of(data: &Dataset, rows: Range<usize>) -> Vec<ArrayRef> {
+    let parts = data.parts();
+    let query_of = |row: usize| parts.bounds.partition_point(|&b| b <= row) - 1;
+    let labels: Float32Array = rows.clone().map(|row| Some(parts.labels[row])).collect();
+    let queries: StringArray = rows.clone().map(|row| Some(parts.query_ids.get(query_of(row)))).collect();
+    let mut columns: Vec<ArrayRef> = vec![Arc::new(labels), Arc::new(queries)];
+    if has_document_ids(data) {
+        let ids: StringArray = rows.clone().map(|row| Some(data.document_id(row).unwrap_or(""))).collect();
+        columns.push(Arc::new(ids));
+    }
+    if let Some(weights) = &parts.query_weights {
+        let weights: Float32Array = rows.clone().map(|row| Some(weights[query_of(row)])).collect();
+        columns.push(Arc::new(weights));
+    }
+    if let Some(positions) = &parts.positions {
+        let known: UInt32Array = rows.clone().map(|row| Some(positions[row]).filter(|&p| p > 0)).collect();
+        columns.push(Arc::new(known));
+    }
+    for column in 0..data.width() {
+        let values: Float32Array =
+            rows.clone().map(|row| Some(data.row(row).get(column)).filter(|v| !v.is_nan())).collect();
+        columns.push(Arc::new(values));
+    }
+    columns
+}

@@ -1,0 +1,60 @@
+//! Score files: one number per line, in the order of the documents they score.
+
+use super::decimal::push_f64;
+use super::lines::Lines;
+use super::output::AtomicFile;
+use super::source::Source;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// Reads one score per document, `expected` in all. `path` may be plain, gzip, zstd or `-` for standard input.
+pub fn read_scores(path: &Path, expected: usize) -> Result<Vec<f64>> {
+    scores_from(Source::open(path)?, expected)
+}
+
+pub(super) fn scores_from(source: Source, expected: usize) -> Result<Vec<f64>> {
+    let mut lines = Lines::new(source);
+    let mut scores = Vec::new();
+    while let Some(line) = lines.next()? {
+        if line.number != scores.len() as u64 + 1 {
+            return Err(line.error("there is an empty line before this score".to_owned()));
+        }
+        let columns = line.words().count();
+        match line.words().next() {
+            Some(word) if columns == 1 => scores.push(word.finite("score")?),
+            _ => return Err(line.error(several_columns(columns))),
+        }
+    }
+    if scores.len() != expected {
+        let (file, found) = (lines.file(), scores.len());
+        return Err(Error::data(format!(
+            "{file} has {found} {}, but there are {expected} documents; it must hold one score per document, in \
+             their order",
+            if found == 1 { "score" } else { "scores" }
+        )));
+    }
+    Ok(scores)
+}
+
+fn several_columns(count: usize) -> String {
+    let guess = if count == 6 { " (6 as in a TREC run file)" } else { "" };
+    format!("expected one score on each line and nothing else, found {count} columns{guess}")
+}
+
+/// Writes one score per line, with as many digits as it takes to read back the same number.
+pub fn write_scores(path: &Path, scores: &[f64]) -> Result<()> {
+    if let Some(i) = scores.iter().position(|s| !s.is_finite()) {
+        return Err(Error::data(format!("the score of document {} is {}", i + 1, scores[i])));
+    }
+    let mut file = AtomicFile::create(path)?;
+    let mut text = Vec::new();
+    for chunk in scores.chunks(1 << 12) {
+        text.clear();
+        for &score in chunk {
+            push_f64(&mut text, score);
+            text.push(b'\n');
+        }
+        file.put(&text)?;
+    }
+    file.commit()
+}

@@ -1,0 +1,263 @@
+//! What the columns of a table with a header mean: the part that delimited files and Parquet share.
+
+use super::excerpt::quoted;
+use super::grouping::Runs;
+use super::{Columns, Dataset, Features, Layout, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
+use crate::card;
+use crate::error::{Error, Place, Result};
+use std::collections::{HashMap, HashSet};
+
+/// How many column names a message lists.
+const NAMES_LISTED: usize = 12;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Label,
+    Query,
+    Document,
+    Weight,
+    Position,
+    Feature,
+}
+
+/// The columns of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Header {
+    /// The name of every column.
+    pub names: Vec<String>,
+    /// What every column holds.
+    pub roles: Vec<Role>,
+    /// What the features are called in the data set.
+    pub columns: Columns,
+    /// Number of features.
+    pub width: usize,
+}
+
+/// What is wrong with a header, and with which of its columns (from 0).
+#[derive(Debug)]
+pub(super) struct HeaderError {
+    pub column: usize,
+    pub message: String,
+}
+
+/// Rows as they were read, columns apart; what a table has no column for stays empty.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub labels: Vec<f32>,
+    pub features: Vec<f32>,
+    pub queries: Texts,
+    pub documents: Texts,
+    pub weights: Vec<f32>,
+    pub positions: Vec<u32>,
+    /// Where each row starts (a line from 1, or the number of the row), and the column where its query stands.
+    pub places: Vec<(u64, u64)>,
+}
+
+/// All rows of one or several tables, with their queries.
+pub(super) struct Table {
+    header: Header,
+    file: String,
+    runs: Runs,
+    rows: Rows,
+    /// The weight of each query and the line that gave it.
+    weights: HashMap<String, (f32, u64)>,
+}
+
+impl Header {
+    /// Finds the columns that `options` name; all others are features.
+    pub fn new(names: Vec<String>, options: &ReadOptions) -> std::result::Result<Header, HeaderError> {
+        check_names(&names)?;
+        let usual = ReadOptions::default();
+        let needed = [
+            (Role::Label, &options.label_column, "the relevance grade (name it with `--label`)"),
+            (Role::Query, &options.query_column, "the query id (name it with `--qid`)"),
+        ];
+        let optional = [
+            (Role::Document, &options.document_column, usual.document_column, "the document id"),
+            (Role::Weight, &options.weight_column, usual.weight_column, "the query's weight"),
+            (Role::Position, &options.position_column, usual.position_column, "the position"),
+        ];
+        let mut roles = vec![Role::Feature; names.len()];
+        for (role, name, what) in needed {
+            roles[find(&names, name, what)?] = role;
+        }
+        for (role, name, usual, what) in optional {
+            // Asked for by name, it must be there; its usual name may be.
+            if names.contains(name) || *name != usual {
+                roles[find(&names, name, what)?] = role;
+            }
+        }
+        let features: Vec<String> =
+            names.iter().zip(&roles).filter(|(_, r)| **r == Role::Feature).map(|(n, _)| n.clone()).collect();
+        let width = features.len();
+        match width {
+            0 => Err(HeaderError {
+                column: 0,
+                message: format!("there are no feature columns beside {}", listed(&names)),
+            }),
+            _ if width > MAX_FEATURES => Err(HeaderError {
+                column: 0,
+                message: format!("{width} feature columns are more than the {MAX_FEATURES} allowed"),
+            }),
+            _ => Ok(Header { names, roles, columns: feature_columns(features), width }),
+        }
+    }
+
+    /// Whether there is a column of this role.
+    pub fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    /// The number of the column with this role, 0 if there is none.
+    pub fn position_of(&self, role: Role) -> usize {
+        self.roles.iter().position(|r| *r == role).unwrap_or(0)
+    }
+}
+
+fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {
+    let mut seen = HashSet::new();
+    for (column, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(HeaderError { column, message: format!("column {} has no name", column + 1) });
+        }
+        if !seen.insert(name) {
+            let message = format!("there are two columns {}", quoted(name.as_bytes()));
+            return Err(HeaderError { column, message });
+        }
+    }
+    Ok(())
+}
+
+fn find(names: &[String], name: &str, what: &str) -> std::result::Result<usize, HeaderError> {
+    names.iter().position(|n| n == name).ok_or_else(|| {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let near = match card::nearest(name, &known) {
+            Some(near) => format!("; perhaps it is {}", quoted(near.as_bytes())),
+            None => String::new(),
+        };
+        let message =
+            format!("there is no column {} for {what}{near}; the columns are {}", quoted(name.as_bytes()), listed(names));
+        HeaderError { column: 0, message }
+    })
+}
+
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(NAMES_LISTED).map(|n| quoted(n.as_bytes())).collect();
+    let more = names.len().saturating_sub(NAMES_LISTED);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{rest}", shown.join(", "))
+}
+
+/// Columns called `f1, f2, …` (from any number on) are numbered rather than named: so are those that
+/// [`write`](super::write) makes of LETOR text.
+fn feature_columns(names: Vec<String>) -> Columns {
+    let first_id = names.first().and_then(|n| n.strip_prefix('f')).and_then(|digits| digits.parse().ok());
+    if let Some(first_id) = first_id {
+        let numbered = Columns { first_id, names: None };
+        if names.iter().enumerate().all(|(i, name)| *name == numbered_name(&numbered, i)) {
+            return numbered;
+        }
+    }
+    Columns { names: Some(names), ..Columns::default() }
+}
+
+/// The name in a header of a column that has only a number.
+pub(super) fn numbered_name(columns: &Columns, column: usize) -> String {
+    format!("f{}", column as u64 + u64::from(columns.first_id))
+}
+
+impl Table {
+    /// No rows yet.
+    pub fn new(header: Header) -> Self {
+        let (runs, rows) = (Runs::new(), Rows::default());
+        Table { header, file: String::new(), runs, rows, weights: HashMap::new() }
+    }
+
+    /// Rows added from here on come from this file, which must have the same features.
+    pub fn enter_file(&mut self, file: &str, header: &Header) -> Result<()> {
+        self.runs.enter_file(file);
+        let optional = [Role::Document, Role::Weight, Role::Position];
+        if header.columns != self.header.columns
+            || header.width != self.header.width
+            || optional.iter().any(|r| header.has(*r) != self.header.has(*r))
+        {
+            return Err(Error::data(format!("{file} does not have the same columns as {}", self.file)));
+        }
+        file.clone_into(&mut self.file);
+        Ok(())
+    }
+
+    /// Adds rows, whose weights must be alike within each query.
+    pub fn append(&mut self, mut more: Rows) -> Result<()> {
+        for (row, id) in more.queries.iter().enumerate() {
+            let (line, column) = more.places[row];
+            self.runs.push(id, line, column);
+            if let Some(&weight) = more.weights.get(row) {
+                self.check_weight(id, weight, (line, column))?;
+            }
+        }
+        self.rows.labels.append(&mut more.labels);
+        self.rows.features.append(&mut more.features);
+        self.rows.documents.append(&more.documents);
+        self.rows.positions.append(&mut more.positions);
+        Ok(())
+    }
+
+    fn check_weight(&mut self, id: &str, weight: f32, (line, column): (u64, u64)) -> Result<()> {
+        let Some(&(first, first_line)) = self.weights.get(id) else {
+            self.weights.insert(id.to_owned(), (weight, line));
+            return Ok(());
+        };
+        if first == weight {
+            return Ok(());
+        }
+        let place = Place { file: self.file.clone(), line, column };
+        let id = quoted(id.as_bytes());
+        let message = format!(
+            "query {id} has the weight {weight} here and {first} on line {first_line}; a query has one weight"
+        );
+        Err(Error::parse(place, message))
+    }
+
+    /// The data set.
+    pub fn finish(self, options: &ReadOptions) -> Result<Loaded> {
+        if self.rows.labels.is_empty() {
+            return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
+        }
+        let groups = self.runs.finish(options.group)?;
+        let notes = groups.note().into_iter().collect();
+        let (header, rows) = (&self.header, self.rows);
+        let mut parts = Parts {
+            features: matrix(header.width, rows.features, options.layout),
+            labels: rows.labels,
+            columns: self.header.columns.clone(),
+            document_ids: header.has(Role::Document).then_some(rows.documents),
+            positions: header.has(Role::Position).then_some(rows.positions),
+            ..Parts::default()
+        };
+        groups.arrange(&mut parts);
+        if header.has(Role::Weight) {
+            parts.query_weights = Some(parts.query_ids.iter().map(|id| self.weights[id].0).collect());
+        }
+        Ok(Loaded { data: Dataset::new(parts)?, notes })
+    }
+}
+
+/// A table gives every value, so it is kept dense unless sparse rows are asked for.
+fn matrix(width: usize, values: Vec<f32>, layout: Layout) -> Features {
+    if layout != Layout::Sparse {
+        return Features::Dense { width, values };
+    }
+    let (mut starts, mut columns, mut stored) = (vec![0], Vec::new(), Vec::new());
+    for row in values.chunks_exact(width) {
+        for (column, &value) in row.iter().enumerate() {
+            if value != 0.0 {
+                columns.push(column as u32);
+                stored.push(value);
+            }
+        }
+        starts.push(stored.len());
+    }
+    Features::Sparse { width, starts, columns, values: stored }
+}

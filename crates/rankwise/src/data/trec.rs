@@ -1,0 +1,287 @@
+//! TREC files: judgements (qrels, `topic iteration document grade`) and runs (`topic Q0 document rank score tag`).
+//!
+//! As in trec_eval, the order of a run is that of its scores: the columns `Q0` and `rank` are not looked at, nor
+//! is the iteration of a judgement.
+
+use super::decimal::{push_f64, push_integer};
+use super::lines::{Line, Lines, Word};
+use super::output::AtomicFile;
+use super::source::Source;
+use super::{Dataset, Query, Texts};
+use crate::error::{Error, Result};
+use crate::rank::Ranking;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+const QRELS_FORM: &str = "topic iteration document grade";
+const RUN_FORM: &str = "topic Q0 document rank score tag";
+
+/// The documents of one topic in file order, each once, and what the file says of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topic<V> {
+    /// The topic's id.
+    pub id: String,
+    /// The ids of its documents.
+    pub documents: Texts,
+    /// One value per document: a grade in judgements, a score in runs.
+    pub values: Vec<V>,
+}
+
+/// Judgements: the grade of each judged document; topics in the order of their first line. Negative grades are
+/// kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Qrels {
+    /// The topics.
+    pub topics: Vec<Topic<i32>>,
+}
+
+/// A system's answer: the score of each document it retrieved; topics in the order of their first line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The topics.
+    pub topics: Vec<Topic<f64>>,
+    /// The name the system gave itself on the first line.
+    pub tag: String,
+}
+
+/// Over which topics to average.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Topics {
+    /// Those that are both judged and in the run, as trec_eval does unless told otherwise.
+    #[default]
+    InBoth,
+    /// All that are judged; one that the run lacks has nothing retrieved (trec_eval's `-c`).
+    AllJudged,
+}
+
+/// A run beside its judgements, topic by topic, in the order of the judgements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The topics chosen.
+    pub queries: Vec<JudgedQuery>,
+    /// How many judged topics the run does not have.
+    pub missing: usize,
+    /// How many topics of the run have no judgements; they are left out.
+    pub unjudged: usize,
+    /// What to tell the user about these, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One topic: first the `retrieved` documents in the order of the run file, then those judged but not retrieved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedQuery {
+    /// The topic's id.
+    pub id: String,
+    /// One grade per document; NaN for one that was retrieved but not judged.
+    pub labels: Vec<f32>,
+    /// One score per retrieved document.
+    pub scores: Vec<f64>,
+    /// One id per document.
+    pub document_ids: Vec<String>,
+    /// How many documents were retrieved.
+    pub retrieved: usize,
+}
+
+/// Reads judgements; plain, gzip, zstd or `-` for standard input.
+pub fn read_qrels(path: &Path) -> Result<Qrels> {
+    qrels_from(Source::open(path)?)
+}
+
+/// Reads a run; plain, gzip, zstd or `-` for standard input.
+pub fn read_run(path: &Path) -> Result<Run> {
+    run_from(Source::open(path)?)
+}
+
+pub(super) fn qrels_from(source: Source) -> Result<Qrels> {
+    let topics = read_topics(source, QRELS_FORM, |line| {
+        let [topic, _, document, grade] = line.exactly(QRELS_FORM)?;
+        let value = grade.text.parse().map_err(|_| grade.unexpected("a whole number as the grade"))?;
+        Ok((topic, document, value))
+    })?;
+    Ok(Qrels { topics })
+}
+
+pub(super) fn run_from(source: Source) -> Result<Run> {
+    let mut first_tag = None;
+    let topics = read_topics(source, RUN_FORM, |line| {
+        let [topic, _, document, _, score, tag] = line.exactly(RUN_FORM)?;
+        first_tag.get_or_insert_with(|| tag.text.to_owned());
+        Ok((topic, document, score.finite("score")?))
+    })?;
+    Ok(Run { topics, tag: first_tag.unwrap_or_default() })
+}
+
+fn read_topics<V>(
+    source: Source,
+    form: &str,
+    mut parse: impl for<'a> FnMut(Line<'a>) -> Result<(Word<'a>, Word<'a>, V)>,
+) -> Result<Vec<Topic<V>>> {
+    let mut lines = Lines::new(source);
+    let mut topics: Vec<Topic<V>> = Vec::new();
+    let mut index_of: HashMap<String, usize> = HashMap::new();
+    let mut seen: Vec<HashMap<Box<str>, u64>> = Vec::new();
+    let mut current = 0;
+    while let Some(line) = lines.next()? {
+        let (topic, document, value) = parse(line)?;
+        if topics.get(current).is_none_or(|t| t.id != topic.text) {
+            current = *index_of.entry(topic.text.to_owned()).or_insert(topics.len());
+        }
+        if current == topics.len() {
+            topics.push(Topic { id: topic.text.to_owned(), documents: Texts::new(), values: Vec::new() });
+            seen.push(HashMap::new());
+        }
+        if let Some(earlier) = seen[current].insert(document.text.into(), line.number) {
+            return Err(document.error(format!(
+                "document `{}` stands twice in topic `{}`, first on line {earlier}",
+                document.text, topic.text
+            )));
+        }
+        topics[current].documents.push(document.text);
+        topics[current].values.push(value);
+    }
+    match topics.is_empty() {
+        true => Err(Error::malformed(format!("{} is empty; expected lines of `{form}`", lines.file()))),
+        false => Ok(topics),
+    }
+}
+
+/// Puts a run beside its judgements.
+pub fn join(qrels: &Qrels, run: &Run, topics: Topics) -> Judged {
+    let answers: HashMap<&str, &Topic<f64>> = run.topics.iter().map(|t| (t.id.as_str(), t)).collect();
+    let mut queries = Vec::new();
+    let mut missing = 0;
+    for judgements in &qrels.topics {
+        let answer = answers.get(judgements.id.as_str()).copied();
+        missing += usize::from(answer.is_none());
+        if answer.is_some() || topics == Topics::AllJudged {
+            queries.push(join_topic(judgements, answer));
+        }
+    }
+    let unjudged = run.topics.len() + missing - qrels.topics.len();
+    let notes = join_notes(missing, unjudged, topics);
+    Judged { queries, missing, unjudged, notes }
+}
+
+fn join_topic(judgements: &Topic<i32>, answer: Option<&Topic<f64>>) -> JudgedQuery {
+    let mut grades: HashMap<&str, i32> =
+        judgements.documents.iter().zip(judgements.values.iter().copied()).collect();
+    let (mut labels, mut document_ids) = (Vec::new(), Vec::new());
+    for document in answer.iter().flat_map(|a| a.documents.iter()) {
+        labels.push(grades.remove(document).map_or(f32::NAN, |grade| grade as f32));
+        document_ids.push(document.to_owned());
+    }
+    let retrieved = labels.len();
+    for document in judgements.documents.iter() {
+        if let Some(grade) = grades.get(document) {
+            labels.push(*grade as f32);
+            document_ids.push(document.to_owned());
+        }
+    }
+    let scores = answer.map_or_else(Vec::new, |a| a.values.clone());
+    JudgedQuery { id: judgements.id.clone(), labels, scores, document_ids, retrieved }
+}
+
+fn join_notes(missing: usize, unjudged: usize, topics: Topics) -> Vec<String> {
+    let count = |n: usize| if n == 1 { "1 topic".to_owned() } else { format!("{n} topics") };
+    let mut notes = Vec::new();
+    if missing > 0 {
+        let effect = match topics {
+            Topics::InBoth => "left out of the averages",
+            Topics::AllJudged => "counted with nothing retrieved",
+        };
+        notes.push(format!("{} of the judgements not in the run: {effect}", count(missing)));
+    }
+    if unjudged > 0 {
+        notes.push(format!("{} of the run not judged: left out", count(unjudged)));
+    }
+    notes
+}
+
+/// Writes the labels as judgements; returns what the user should hear of.
+pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
+    let mut file = AtomicFile::create(path)?;
+    let mut text = Vec::new();
+    for query in data.queries() {
+        text.clear();
+        let ids = document_ids(query)?;
+        for (id, &label) in ids.iter().zip(query.labels()) {
+            let whole = label as i32;
+            if whole as f32 != label {
+                return Err(Error::data(format!(
+                    "document `{id}` of query `{}` has the label {label}; judgements hold whole numbers only",
+                    query.id()
+                )));
+            }
+            text.extend_from_slice(format!("{} 0 {id} {whole}\n", query.id()).as_bytes());
+        }
+        file.put(&text)?;
+    }
+    file.commit()?;
+    Ok(made_up_ids(data))
+}
+
+/// Writes the documents of each query by decreasing score, as a run called `tag`; returns what the user should
+/// hear of.
+pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Result<Vec<String>> {
+    if tag.is_empty() || tag.contains(char::is_whitespace) {
+        return Err(Error::parameter(format!("the tag of a run is one word, not `{tag}`")));
+    }
+    if scores.len() != data.len() {
+        return Err(Error::data(format!("{} scores for {} documents", scores.len(), data.len())));
+    }
+    if let Some(i) = scores.iter().position(|s| !s.is_finite()) {
+        return Err(Error::data(format!("the score of document {} is {}", i + 1, scores[i])));
+    }
+    let mut file = AtomicFile::create(path)?;
+    let mut text = Vec::new();
+    for query in data.queries() {
+        text.clear();
+        push_ranked(&mut text, query, &scores[query.range()], tag)?;
+        file.put(&text)?;
+    }
+    file.commit()?;
+    Ok(made_up_ids(data))
+}
+
+fn push_ranked(text: &mut Vec<u8>, query: Query<'_>, scores: &[f64], tag: &str) -> Result<()> {
+    let ids = document_ids(query)?;
+    for (place, &document) in Ranking::by_scores(scores).order().iter().enumerate() {
+        text.extend_from_slice(format!("{} Q0 {} ", query.id(), ids[document as usize]).as_bytes());
+        push_integer(text, place as u64 + 1);
+        text.push(b' ');
+        push_f64(text, scores[document as usize]);
+        text.extend_from_slice(format!(" {tag}\n").as_bytes());
+    }
+    Ok(())
+}
+
+/// One id per document of the query: its own, or `QID-N` for the N-th document.
+fn document_ids(query: Query<'_>) -> Result<Vec<String>> {
+    let own = |i: usize| query.document_id(i).filter(|id| !id.is_empty()).map(str::to_owned);
+    let ids: Vec<String> =
+        (0..query.len()).map(|i| own(i).unwrap_or_else(|| format!("{}-{}", query.id(), i + 1))).collect();
+    let mut seen = HashSet::new();
+    for id in std::iter::once(query.id()).chain(ids.iter().map(String::as_str)) {
+        if id.is_empty() || id.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(Error::data(format!(
+                "the id {} cannot be written to a TREC file, where white space separates the columns",
+                super::excerpt::quoted(id.as_bytes())
+            )));
+        }
+    }
+    match ids.iter().find(|id| !seen.insert(id.as_str())) {
+        None => Ok(ids),
+        Some(twice) => Err(Error::data(format!(
+            "query `{}` has two documents `{twice}`, which TREC files do not allow",
+            query.id()
+        ))),
+    }
+}
+
+fn made_up_ids(data: &Dataset) -> Vec<String> {
+    let without = (0..data.len()).filter(|&i| data.document_id(i).is_none_or(str::is_empty)).count();
+    match without {
+        0 => Vec::new(),
+        n => vec![format!("{n} of {} documents have no id and are called QID-N, N-th of the query", data.len())],
+    }
+}

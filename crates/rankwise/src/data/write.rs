@@ -1,0 +1,276 @@
+//! Writing a data set in any of the formats that can be read.
+
+use super::decimal::{push_f32, push_integer};
+use super::excerpt::quoted;
+use super::output::AtomicFile;
+use super::table::numbered_name;
+use super::{Dataset, Features, Format, Query, ReadOptions, Row};
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Rows formatted by one thread at once, and how many such pieces are formatted before they are written.
+const ROWS: usize = 128;
+const PIECES: usize = 32;
+
+/// Writes `data` to `path` (`-` is standard output; `.gz` and `.zst` compress), in `format` or in the one that the
+/// name says. Returns what the format could not hold, a sentence each.
+///
+/// Numbers are written with the fewest digits that read back as the same f32. LETOR text has every value of dense
+/// rows and the stored values of sparse ones; a missing value is `NaN` there and an empty field in CSV and TSV.
+pub fn write(data: &Dataset, path: &Path, format: Option<Format>) -> Result<Vec<String>> {
+    match format.unwrap_or_else(|| Format::of_path(path)) {
+        Format::Letor => write_letor(data, path),
+        Format::Csv => write_delimited(data, path, b','),
+        Format::Tsv => write_delimited(data, path, b'\t'),
+        Format::Parquet => super::parquet::write(data, path),
+    }
+}
+
+fn write_letor(data: &Dataset, path: &Path) -> Result<Vec<String>> {
+    check_finite(data)?;
+    for query in data.queries() {
+        check_letor_query(query)?;
+    }
+    let mut file = AtomicFile::create(path)?;
+    put_rows(&mut file, data, |text, query, row| push_letor_row(text, data, query, row))?;
+    file.commit()?;
+    Ok(letor_losses(data))
+}
+
+/// Refuses what LETOR text would read back differently.
+fn check_letor_query(query: Query<'_>) -> Result<()> {
+    let id = query.id();
+    if id.is_empty() || id.contains(|c: char| c.is_ascii_whitespace() || c == '#') {
+        return Err(Error::data(format!(
+            "the query id {} cannot be written to LETOR text, where white space or `#` ends it",
+            quoted(id.as_bytes())
+        )));
+    }
+    for row in query.range() {
+        if let Some(comment) = query.data.comment(row).filter(|c| c.contains(['\n', '\r'])) {
+            return Err(Error::data(format!(
+                "the comment {} cannot be written to LETOR text, because it has several lines",
+                quoted(comment.as_bytes())
+            )));
+        }
+        if let Some(document) = query.data.document_id(row).filter(|d| d.contains(char::is_whitespace)) {
+            return Err(Error::data(format!(
+                "the document id {} cannot be written to LETOR text, where white space ends it",
+                quoted(document.as_bytes())
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn push_letor_row(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize) {
+    push_f32(text, data.labels()[row]);
+    text.extend_from_slice(b" qid:");
+    text.extend_from_slice(query.id().as_bytes());
+    for (column, value) in data.row(row).iter() {
+        text.push(b' ');
+        push_integer(text, column as u64 + u64::from(data.columns().first_id));
+        text.push(b':');
+        match value.is_nan() {
+            true => text.extend_from_slice(b"NaN"),
+            false => push_f32(text, value),
+        }
+    }
+    push_letor_comment(text, data, row);
+    text.push(b'\n');
+}
+
+fn push_letor_comment(text: &mut Vec<u8>, data: &Dataset, row: usize) {
+    let comment = data.comment(row).unwrap_or("");
+    let told = super::dataset::document_id_in(comment);
+    let id = data.document_id(row).filter(|id| !id.is_empty() && told != Some(id));
+    if !comment.is_empty() || id.is_some() {
+        text.extend_from_slice(b" #");
+    }
+    if let Some(id) = id {
+        text.extend_from_slice(b"docid = ");
+        text.extend_from_slice(id.as_bytes());
+        if !comment.is_empty() {
+            text.push(b' ');
+        }
+    }
+    text.extend_from_slice(comment.as_bytes());
+}
+
+fn letor_losses(data: &Dataset) -> Vec<String> {
+    let parts = data.parts();
+    let mut losses = Vec::new();
+    let mut lost = |is: bool, what: &str| {
+        if is {
+            losses.push(format!("{what} are not kept by LETOR text"));
+        }
+    };
+    lost(parts.columns.names.is_some(), "feature names");
+    lost(parts.query_weights.is_some(), "query weights");
+    lost(parts.positions.is_some(), "positions");
+    if let Features::Sparse { width, columns, .. } = &parts.features {
+        let used = columns.iter().max().map_or(0, |&last| last as usize + 1);
+        if used < *width {
+            losses.push(format!("the last {} of {width} columns are all 0 and not in the file", width - used));
+        }
+    }
+    losses
+}
+
+fn write_delimited(data: &Dataset, path: &Path, delimiter: u8) -> Result<Vec<String>> {
+    check_finite(data)?;
+    let has_documents = has_document_ids(data);
+    let names = table_names(data)?;
+    let mut file = AtomicFile::create(path)?;
+    let mut text = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        if i > 0 {
+            text.push(delimiter);
+        }
+        push_field(&mut text, name, delimiter);
+    }
+    text.push(b'\n');
+    file.put(&text)?;
+    put_rows(&mut file, data, |text, query, row| {
+        push_f32(text, data.labels()[row]);
+        text.push(delimiter);
+        push_field(text, query.id(), delimiter);
+        if has_documents {
+            text.push(delimiter);
+            push_field(text, data.document_id(row).unwrap_or(""), delimiter);
+        }
+        push_numbers(text, data, query, row, delimiter);
+        text.push(b'\n');
+    })?;
+    file.commit()?;
+    Ok(table_losses(data))
+}
+
+fn push_numbers(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize, delimiter: u8) {
+    if let Some(weights) = &data.parts().query_weights {
+        text.push(delimiter);
+        push_f32(text, weights[query.index()]);
+    }
+    if let Some(positions) = &data.parts().positions {
+        text.push(delimiter);
+        if positions[row] > 0 {
+            push_integer(text, u64::from(positions[row]));
+        }
+    }
+    let mut push = |value: f32| {
+        text.push(delimiter);
+        if !value.is_nan() {
+            push_f32(text, value);
+        }
+    };
+    match data.row(row) {
+        Row::Dense(values) => values.iter().for_each(|&v| push(v)),
+        Row::Sparse(columns, values) => {
+            let mut next = 0;
+            for (&column, &value) in columns.iter().zip(values) {
+                (next..column).for_each(|_| push(0.0));
+                push(value);
+                next = column + 1;
+            }
+            (next..data.width() as u32).for_each(|_| push(0.0));
+        }
+    }
+}
+
+/// Appends a field, in quotes where it would be read as something else without them.
+fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
+    if !field.bytes().any(|b| [delimiter, b'"', b'\n', b'\r'].contains(&b)) {
+        return text.extend_from_slice(field.as_bytes());
+    }
+    text.push(b'"');
+    text.extend_from_slice(field.replace('"', "\"\"").as_bytes());
+    text.push(b'"');
+}
+
+/// Whether a table of this data gets a column of document ids.
+pub(super) fn has_document_ids(data: &Dataset) -> bool {
+    data.parts().document_ids.is_some() || (0..data.len()).any(|row| data.document_id(row).is_some())
+}
+
+/// The header of a table with this data.
+pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
+    if data.width() == 0 {
+        return Err(Error::data("data without features cannot be written as a table"));
+    }
+    let usual = ReadOptions::default();
+    let reserved = [
+        (true, usual.label_column),
+        (true, usual.query_column),
+        (has_document_ids(data), usual.document_column),
+        (data.parts().query_weights.is_some(), usual.weight_column),
+        (data.parts().positions.is_some(), usual.position_column),
+    ];
+    let features: Vec<String> = match &data.columns().names {
+        Some(names) => names.clone(),
+        None => (0..data.width()).map(|c| numbered_name(data.columns(), c)).collect(),
+    };
+    let mut seen: HashSet<&str> = reserved.iter().map(|(_, name)| name.as_str()).collect();
+    for name in &features {
+        if name.trim() != name || name.is_empty() || !seen.insert(name) {
+            return Err(Error::data(format!(
+                "the feature name {} cannot head a column: it is empty, has spaces around it, stands twice, or is \
+                 the name of a column that is no feature",
+                quoted(name.as_bytes())
+            )));
+        }
+    }
+    let present = reserved.iter().filter(|(present, _)| *present).map(|(_, name)| name.clone());
+    Ok(present.chain(features.iter().cloned()).collect())
+}
+
+/// What a table does not hold.
+pub(super) fn table_losses(data: &Dataset) -> Vec<String> {
+    let commented = data.parts().comments.iter().flat_map(|c| c.iter()).any(|c| !c.is_empty());
+    match (commented, has_document_ids(data)) {
+        (false, _) => Vec::new(),
+        (true, false) => vec!["comments are not kept by tables".to_owned()],
+        (true, true) => vec!["of the comments, tables keep only the document ids".to_owned()],
+    }
+}
+
+fn check_finite(data: &Dataset) -> Result<()> {
+    let infinite = |row: usize| data.row(row).iter().find(|(_, value)| value.is_infinite());
+    match (0..data.len()).into_par_iter().find_first(|&row| infinite(row).is_some()) {
+        None => Ok(()),
+        Some(row) => {
+            let column = infinite(row).map_or(0, |(column, _)| column);
+            Err(Error::data(format!(
+                "feature {} of document {} is infinite, which text files do not hold",
+                quoted(data.columns().name(column).as_bytes()),
+                row + 1
+            )))
+        }
+    }
+}
+
+/// Formats all rows, side by side but in order.
+fn put_rows(
+    file: &mut AtomicFile,
+    data: &Dataset,
+    push_row: impl Fn(&mut Vec<u8>, Query<'_>, usize) + Sync,
+) -> Result<()> {
+    for first in (0..data.len()).step_by(ROWS * PIECES) {
+        let end = data.len().min(first + ROWS * PIECES);
+        let starts: Vec<usize> = (first..end).step_by(ROWS).collect();
+        let piece = |&start: &usize| {
+            let mut text = Vec::new();
+            let mut query = data.bounds().partition_point(|&b| b <= start) - 1;
+            for row in start..end.min(start + ROWS) {
+                query += usize::from(row == data.bounds()[query + 1]);
+                push_row(&mut text, data.query(query), row);
+            }
+            text
+        };
+        for text in starts.par_iter().map(piece).collect::<Vec<_>>() {
+            file.put(&text)?;
+        }
+    }
+    Ok(())
+}
