@@ -1,13 +1,24 @@
 //! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
 
+pub mod clean;
 mod dataset;
 mod features;
+pub mod folds;
+mod identical;
+pub mod normalize;
 mod query;
+pub mod stats;
+pub mod synthetic;
 mod texts;
 
+pub use clean::{CLEANING, CleanReport, Cleaner};
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
+pub use folds::{Fold, Folds, Order, Rotation, rotation, split};
+pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;
+pub use stats::{Stats, stats};
+pub use synthetic::{SHAPES, Shape, Synth};
 pub use texts::Texts;
 
 /// The most feature columns a data set may have: a guard against ids that are really hashes or typing errors,
