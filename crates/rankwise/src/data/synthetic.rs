@@ -150,15 +150,16 @@ struct Piece {
 }
 
 impl Piece {
+    /// Appends one query.
     fn append(&mut self, other: Piece) {
-        let (values, documents) = (self.values.len(), self.labels.len());
-        self.row_ends.extend(other.row_ends.iter().map(|e| e + values));
+        let offset = self.values.len();
+        self.row_ends.extend(other.row_ends.iter().map(|e| e + offset));
         self.values.extend(other.values);
         self.columns.extend(other.columns);
         self.labels.extend(other.labels);
         self.utilities.extend(other.utilities);
         self.ids.append(&other.ids);
-        self.query_ends.push(documents + other.query_ends.iter().sum::<usize>());
+        self.query_ends.push(self.labels.len());
     }
 }
 
@@ -196,7 +197,7 @@ impl<'a> Plan<'a> {
         let mut random = rng::stream(self.synth.seed, &[QUERY, number as u64]);
         let n = self.document_count(&mut random);
         let lean: [f64; FACTORS] = std::array::from_fn(|_| normal(&mut random));
-        let mut piece = Piece { query_ends: vec![n], ..Piece::default() };
+        let mut piece = Piece::default();
         let views = features::QueryViews::new(&self.features, &lean, &mut random);
         for document in 0..n {
             let factors: [f64; FACTORS] = std::array::from_fn(|_| normal(&mut random));

@@ -51,7 +51,7 @@ pub(super) fn draw(shape: &Shape, count: usize, seed: u64) -> Vec<Feature> {
             let form = draw_form(&shape.mix, shape.sparse, &mut random);
             let (blur, absent) = (between(&mut random, 0.1, 0.5), between(&mut random, 0.2, 0.9));
             // Neighbours belong together, as in real sets; few features look at all factors in turn.
-            let family = column / FAMILY.min(count.div_ceil(FACTORS));
+            let family = column / (count / FACTORS).clamp(1, FAMILY);
             Feature { form, family, blur, absent: if shape.sparse { absent } else { 0.0 } }
         })
         .collect()
