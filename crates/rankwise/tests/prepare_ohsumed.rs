@@ -1,14 +1,14 @@
 //! Preparing OHSUMED: counts that others have published or that a few lines of Python gave on the same files.
 
 use rankwise::data::{Cleaner, Dataset, Features, Folds, Normalizer, Order, Parts, stats};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 /// OHSUMED as LETOR 3.0 has it, all five parts; nothing where the shared data is not at hand.
 fn ohsumed() -> Option<Dataset> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/ohsumed"));
     if !folder.exists() {
-        eprintln!("skipped: {} is not here", folder.display());
+        writeln!(std::io::stderr(), "skipped: {} is not here", folder.display()).unwrap();
         return None;
     }
     let mut parts = Parts { bounds: vec![0], ..Parts::default() };

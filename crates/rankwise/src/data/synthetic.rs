@@ -14,7 +14,7 @@ mod features;
 mod shapes;
 mod utility;
 
-use super::{Dataset, Features, Parts, Texts};
+use super::{Dataset, Features, MAX_FEATURES, Parts, Texts};
 use crate::card;
 use crate::error::{Error, Result};
 use crate::rng::{self, Random};
@@ -123,6 +123,11 @@ impl Synth {
         }
         if !self.noise.is_finite() || self.noise < 0.0 {
             return Err(Error::parameter(format!("`noise` is `{}`; it is at least 0", self.noise)));
+        }
+        if let Some(features) = self.features.filter(|f| *f > MAX_FEATURES) {
+            return Err(Error::parameter(format!(
+                "the number of features to make is `{features}`; it is at most {MAX_FEATURES}"
+            )));
         }
         let queries = self.queries.unwrap_or(self.shape.queries) as f64;
         let documents = self.documents.unwrap_or(self.shape.documents) as f64;

@@ -93,6 +93,7 @@ fn impossible_sizes_are_refused() {
     let refused = |synth: Synth| synth.generate().unwrap_err().to_string();
     assert!(refused(small("mslr", 0)).contains("number of queries to make is `0`"));
     assert!(refused(small("mslr", usize::MAX)).contains("more than the"));
+    assert!(refused(Synth { features: Some(1 << 25), ..small("mslr", 1) }).contains("`33554432`"));
     assert!(refused(Synth { noise: -1.0, ..small("mslr", 1) }).contains("`noise` is `-1`"));
     assert!(Shape::named("mslrr").unwrap_err().to_string().contains("did you mean `mslr`?"));
     let tiny = Synth { documents: Some(1), features: Some(1), ..small("ohsumed", 1) }.generate().unwrap();
