@@ -1,0 +1,57 @@
+//! Which rows are the same? Equality of feature rows across layouts, and groups of equal rows.
+
+use super::{Dataset, Row};
+use rayon::prelude::*;
+use std::ops::Range;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// The bits that stand for a value when values are compared: all missing values are alike, and so are 0 and −0.
+pub(super) fn canonical_bits(x: f32) -> u32 {
+    if x.is_nan() {
+        f32::NAN.to_bits()
+    } else if x == 0.0 {
+        0
+    } else {
+        x.to_bits()
+    }
+}
+
+/// What a row holds besides zeros, in an order that does not depend on the layout.
+fn substance(row: Row<'_>) -> impl Iterator<Item = (usize, u32)> {
+    row.iter().map(|(c, x)| (c, canonical_bits(x))).filter(|&(_, bits)| bits != 0)
+}
+
+/// Whether a row holds nothing but zeros; a missing value is not a zero.
+pub(super) fn is_zero(row: Row<'_>) -> bool {
+    substance(row).next().is_none()
+}
+
+fn hash(row: Row<'_>) -> u64 {
+    let mut hasher = Xxh3Default::new();
+    for (column, bits) in substance(row) {
+        let cell = (column as u64) << 32 | u64::from(bits);
+        hasher.update(&cell.to_le_bytes());
+    }
+    hasher.digest()
+}
+
+/// Groups of two or more equal rows among the documents numbered `rows`; both groups and rows ascend.
+pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usize>> {
+    let mut hashed: Vec<(u64, usize)> =
+        rows.into_par_iter().with_min_len(1024).map(|r| (hash(data.row(r)), r)).collect();
+    hashed.sort_unstable();
+    let mut groups = Vec::new();
+    for run in hashed.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
+        // Hashes may collide: only rows that are equal value for value share a group.
+        let mut found: Vec<Vec<usize>> = Vec::new();
+        for &(_, r) in run {
+            match found.iter_mut().find(|g| substance(data.row(g[0])).eq(substance(data.row(r)))) {
+                Some(group) => group.push(r),
+                None => found.push(vec![r]),
+            }
+        }
+        groups.extend(found.into_iter().filter(|g| g.len() > 1));
+    }
+    groups.sort_unstable();
+    groups
+}

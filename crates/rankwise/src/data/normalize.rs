@@ -1,0 +1,362 @@
+//! Scaling features within each query, so that queries can be compared.
+//!
+//! ```text
+//! min-max   x ↦ (x − min) / (max − min)     over the query's documents, to [0, 1]
+//! z-score   x ↦ (x − mean) / deviation      over the query's documents; deviation divides by their number
+//! log       x ↦ sign(x) · ln(1 + |x|)       of one value alone
+//! ```
+//! A feature that is constant in a query becomes 0 there. A missing value stays missing and takes no part in
+//! minimum, mean and deviation; an infinite one counts as the largest finite f32. A value absent from a sparse
+//! row is 0 and takes part like any other; where its image is not 0 it is stored, and only there, so a dense and
+//! a sparse matrix of the same values give the same values.
+//!
+//! What a query's rows become depends on these rows alone: a model stores its [`Normalizer`] and applies it again
+//! when it scores.
+
+use super::{Dataset, Features};
+use crate::card::{self, Card};
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How features are scaled within a query; see the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Normalizer {
+    /// To [0, 1].
+    MinMax,
+    /// To mean 0 and deviation 1.
+    ZScore,
+    /// The logarithm of the magnitude, with its sign.
+    Log,
+    /// One after the other.
+    Chain(Vec<Normalizer>),
+}
+
+/// Every normaliser that has a name of its own.
+pub static NORMALIZERS: &[Card] = &[
+    Card {
+        name: "min-max",
+        title: "Minimum to maximum",
+        summary: "Scales every feature to [0, 1] within each query, as LETOR does.",
+        citations: &[],
+    },
+    Card {
+        name: "z-score",
+        title: "Standard score",
+        summary: "Shifts and scales every feature to mean 0 and deviation 1 within each query.",
+        citations: &[],
+    },
+    Card {
+        name: "log",
+        title: "Signed logarithm",
+        summary: "Takes sign(x)·ln(1 + |x|) of every value, which tames counts.",
+        citations: &[],
+    },
+];
+
+/// The most values that a sparse matrix may gain where zeros become something else (4 GiB with their columns).
+const MAX_FILLED: usize = 1 << 29;
+
+impl Normalizer {
+    /// Reads a name, or several with commas between, applied from left to right: `log,min-max`.
+    ///
+    /// ```
+    /// use rankwise::data::Normalizer;
+    /// assert_eq!(Normalizer::parse("log, min-max")?.to_string(), "log,min-max");
+    /// assert!(Normalizer::parse("minmax").unwrap_err().to_string().contains("did you mean `min-max`?"));
+    /// # Ok::<(), rankwise::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut steps = text.split(',').map(|name| Self::named(name.trim())).collect::<Result<Vec<_>>>()?;
+        Ok(if steps.len() == 1 { steps.remove(0) } else { Normalizer::Chain(steps) })
+    }
+
+    fn named(name: &str) -> Result<Self> {
+        match card::find(NORMALIZERS, |c| c, "normaliser", name)?.name {
+            "min-max" => Ok(Normalizer::MinMax),
+            "z-score" => Ok(Normalizer::ZScore),
+            "log" => Ok(Normalizer::Log),
+            other => unreachable!("the card `{other}` has no normaliser"),
+        }
+    }
+
+    /// Scales all queries of `data`. Fails only when a sparse matrix would grow past what memory can be expected
+    /// to hold.
+    pub fn apply(&self, data: Dataset) -> Result<Dataset> {
+        match self {
+            Normalizer::Chain(steps) => steps.iter().try_fold(data, |data, step| step.apply(data)),
+            Normalizer::Log => {
+                let mut parts = data.into_parts();
+                parts.features.values_mut().par_iter_mut().for_each(|x| *x = signed_log(*x));
+                Dataset::new(parts)
+            }
+            Normalizer::MinMax => scale(data, Affine::min_max),
+            Normalizer::ZScore => scale(data, Affine::z_score),
+        }
+    }
+}
+
+impl fmt::Display for Normalizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Normalizer::MinMax => f.write_str("min-max"),
+            Normalizer::ZScore => f.write_str("z-score"),
+            Normalizer::Log => f.write_str("log"),
+            Normalizer::Chain(steps) => {
+                for (i, step) in steps.iter().enumerate() {
+                    write!(f, "{}{step}", if i == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn signed_log(x: f32) -> f32 {
+    let x = finite(x);
+    (x.abs().ln_1p().copysign(x)) as f32
+}
+
+/// `x` in f64, the infinities replaced by the largest finite values; NaN stays.
+fn finite(x: f32) -> f64 {
+    f64::from(x.clamp(f32::MIN, f32::MAX))
+}
+
+/// What a column holds in one query.
+#[derive(Clone, Copy)]
+struct Moments {
+    min: f64,
+    max: f64,
+    sum: f64,
+    /// Sum of squared distances of the values other than 0 from the mean.
+    squares: f64,
+    /// Documents with a value other than 0.
+    nonzero: usize,
+    missing: usize,
+    /// Documents with a value stored, whatever it is.
+    stored: usize,
+}
+
+const NO_MOMENTS: Moments = Moments {
+    min: f64::INFINITY,
+    max: f64::NEG_INFINITY,
+    sum: 0.0,
+    squares: 0.0,
+    nonzero: 0,
+    missing: 0,
+    stored: 0,
+};
+
+impl Moments {
+    fn mean(&self, documents: usize) -> f64 {
+        self.sum / (documents - self.missing).max(1) as f64
+    }
+
+    fn zeros(&self, documents: usize) -> usize {
+        documents - self.missing - self.nonzero
+    }
+}
+
+/// The moments of `columns` columns over a query's `entries` of `(column, value)`. Zeros count together at the
+/// end, so that both layouts sum in the same order.
+fn moments(
+    columns: usize,
+    documents: usize,
+    entries: impl Iterator<Item = (usize, f32)> + Clone,
+) -> Vec<Moments> {
+    let mut all = vec![NO_MOMENTS; columns];
+    for (c, x) in entries.clone() {
+        let (m, x) = (&mut all[c], finite(x));
+        m.stored += 1;
+        if x.is_nan() {
+            m.missing += 1;
+        } else if x != 0.0 {
+            m.nonzero += 1;
+            m.min = m.min.min(x);
+            m.max = m.max.max(x);
+            m.sum += x;
+        }
+    }
+    for m in &mut all {
+        if m.zeros(documents) > 0 {
+            m.min = m.min.min(0.0);
+            m.max = m.max.max(0.0);
+        }
+    }
+    for (c, x) in entries {
+        let (mean, x) = (all[c].mean(documents), finite(x));
+        if !x.is_nan() && x != 0.0 {
+            all[c].squares += (x - mean).powi(2);
+        }
+    }
+    all
+}
+
+/// `x ↦ (x − shift) / scale`, or 0 throughout when `scale` is 0.
+#[derive(Clone, Copy)]
+struct Affine {
+    shift: f64,
+    scale: f64,
+}
+
+impl Affine {
+    fn min_max(m: &Moments, _documents: usize) -> Self {
+        // A column without any value keeps its infinities out of the arithmetic.
+        Affine { shift: m.min, scale: if m.max > m.min { m.max - m.min } else { 0.0 } }
+    }
+
+    fn z_score(m: &Moments, documents: usize) -> Self {
+        let mean = m.mean(documents);
+        let squares = m.squares + m.zeros(documents) as f64 * mean.powi(2);
+        let deviation = (squares / (documents - m.missing).max(1) as f64).sqrt();
+        // Rounding can leave a constant column a deviation; its extremes are exact.
+        Affine { shift: mean, scale: if m.max > m.min { deviation } else { 0.0 } }
+    }
+
+    fn of(self, x: f32) -> f32 {
+        if x.is_nan() {
+            x
+        } else if self.scale == 0.0 {
+            0.0
+        } else {
+            ((finite(x) - self.shift) / self.scale) as f32
+        }
+    }
+}
+
+fn scale(data: Dataset, map: fn(&Moments, usize) -> Affine) -> Result<Dataset> {
+    let mut parts = data.into_parts();
+    match &mut parts.features {
+        Features::Dense { width: 0, .. } => {}
+        Features::Dense { width, values } => {
+            let width = *width;
+            let ends = parts.bounds[1..].iter().map(|b| b * width);
+            split_at_ends(values, ends).into_par_iter().for_each(|rows| scale_dense(rows, width, map));
+        }
+        Features::Sparse { width, starts, columns, values } => {
+            let ends: Vec<usize> = parts.bounds[1..].iter().map(|&b| starts[b]).collect();
+            let fills: Vec<Fill> = split_at_ends(values, ends.into_iter())
+                .into_par_iter()
+                .zip(parts.bounds.par_windows(2))
+                .map(|(rows, bounds)| {
+                    scale_sparse(
+                        rows,
+                        &columns[starts[bounds[0]]..starts[bounds[1]]],
+                        bounds[1] - bounds[0],
+                        map,
+                    )
+                })
+                .collect();
+            let filled = fills.iter().map(|f| f.absent).sum::<usize>();
+            if filled > MAX_FILLED {
+                return Err(Error::data(format!(
+                    "scaling makes {filled} absent values other than 0, which is too many to store; \
+                     `min-max` keeps zeros where no feature is negative"
+                )));
+            }
+            if filled > 0 {
+                let width = *width;
+                parts.features = fill(&parts.features, width, &parts.bounds, &fills);
+            }
+        }
+    }
+    Dataset::new(parts)
+}
+
+/// `values` cut at the ends given, which ascend to its length.
+fn split_at_ends(mut values: &mut [f32], ends: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
+    let mut start = 0;
+    ends.map(|end| {
+        let piece = values.split_off_mut(..end - start).expect("ends ascend within the values");
+        start = end;
+        piece
+    })
+    .collect()
+}
+
+fn scale_dense(rows: &mut [f32], width: usize, map: fn(&Moments, usize) -> Affine) {
+    let documents = rows.len() / width;
+    let entries = rows.chunks_exact(width).flat_map(|row| row.iter().copied().enumerate());
+    let maps: Vec<Affine> = moments(width, documents, entries).iter().map(|m| map(m, documents)).collect();
+    for row in rows.chunks_exact_mut(width) {
+        for (x, map) in row.iter_mut().zip(&maps) {
+            *x = map.of(*x);
+        }
+    }
+}
+
+/// What the absent values of one query become: `(column, value)` where that is not 0, columns ascending.
+struct Fill {
+    columns: Vec<(u32, f32)>,
+    /// How many values will be added.
+    absent: usize,
+}
+
+fn scale_sparse(
+    values: &mut [f32],
+    columns: &[u32],
+    documents: usize,
+    map: fn(&Moments, usize) -> Affine,
+) -> Fill {
+    let mut present: Vec<u32> = columns.to_vec();
+    present.sort_unstable();
+    present.dedup();
+    let local: Vec<usize> = columns.iter().map(|c| present.partition_point(|p| p < c)).collect();
+    let entries = local.iter().copied().zip(values.iter().copied());
+    let all = moments(present.len(), documents, entries);
+    let maps: Vec<Affine> = all.iter().map(|m| map(m, documents)).collect();
+    for (x, &c) in values.iter_mut().zip(&local) {
+        *x = maps[c].of(*x);
+    }
+    let mut fill = Fill { columns: Vec::new(), absent: 0 };
+    for ((&column, m), map) in present.iter().zip(&all).zip(&maps) {
+        let zero = map.of(0.0);
+        if zero != 0.0 && m.stored < documents {
+            fill.columns.push((column, zero));
+            fill.absent += documents - m.stored;
+        }
+    }
+    fill
+}
+
+/// A sparse matrix with every query's absent values stored where they are not 0.
+fn fill(features: &Features, width: usize, bounds: &[usize], fills: &[Fill]) -> Features {
+    let queries: Vec<(Vec<usize>, Vec<u32>, Vec<f32>)> = bounds
+        .par_windows(2)
+        .zip(fills)
+        .map(|(bounds, fill)| {
+            let (mut ends, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            for row in bounds[0]..bounds[1] {
+                let mut absent = fill.columns.iter().copied().peekable();
+                for (c, x) in features.row(row).iter() {
+                    while let Some((fc, fx)) = absent.next_if(|&(fc, _)| (fc as usize) < c) {
+                        columns.push(fc);
+                        values.push(fx);
+                    }
+                    absent.next_if(|&(fc, _)| fc as usize == c);
+                    columns.push(c as u32);
+                    values.push(x);
+                }
+                for (fc, fx) in absent {
+                    columns.push(fc);
+                    values.push(fx);
+                }
+                ends.push(columns.len());
+            }
+            (ends, columns, values)
+        })
+        .collect();
+    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for (ends, query_columns, query_values) in queries {
+        let offset = columns.len();
+        starts.extend(ends.iter().map(|e| e + offset));
+        columns.extend(query_columns);
+        values.extend(query_values);
+    }
+    Features::Sparse { width, starts, columns, values }
+}
+
+#[cfg(test)]
+mod tests;

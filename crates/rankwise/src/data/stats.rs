@@ -1,0 +1,236 @@
+//! What is in a data set? Counts, ranges, and what is odd about it.
+//!
+//! One pass over the rows for each stripe of columns, and one accumulator per column: nothing is transposed, a
+//! sparse matrix stays sparse, and sums run in row order whatever the number of threads.
+
+mod columns;
+mod oddities;
+
+use super::clean::count_grades;
+use super::identical::{identical_rows, is_zero};
+use super::{Dataset, Features};
+use columns::Column;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Everything [`stats`] finds. Columns are numbered from 0; [`FeatureStats::name`] has what users call them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stats {
+    /// Number of queries.
+    pub queries: usize,
+    /// Number of documents.
+    pub documents: usize,
+    /// Number of feature columns.
+    pub features: usize,
+    /// How many documents queries have.
+    pub documents_per_query: Sizes,
+    /// Every grade, ascending.
+    pub grades: Vec<Grade>,
+    /// Queries whose grades are all below 1.
+    pub queries_without_relevant: usize,
+    /// Queries with more than one document whose grades are all equal.
+    pub queries_of_one_grade: usize,
+    /// Queries with a single document.
+    pub queries_of_one_document: usize,
+    /// Values that are missing.
+    pub missing_values: usize,
+    /// Columns with a missing value.
+    pub features_with_missing: usize,
+    /// Columns with one value throughout.
+    pub constant_features: Vec<usize>,
+    /// Other columns with one value within every query: they describe queries, not documents.
+    pub query_features: Vec<usize>,
+    /// Groups of equal columns, constant ones left out.
+    pub duplicate_features: Vec<Vec<usize>>,
+    /// Documents with the same features as an earlier one of their query.
+    pub duplicate_documents: usize,
+    /// Documents with the same features as another of their query that has another grade.
+    pub conflicting_documents: usize,
+    /// Documents whose features are all 0.
+    pub zero_documents: usize,
+    /// `dense` or `sparse`.
+    pub layout: &'static str,
+    /// The share of values other than 0, missing ones included.
+    pub density: f64,
+    /// Bytes that features, labels and query bounds take in memory.
+    pub memory_bytes: usize,
+    /// Whether documents have ids, of their own or in comments.
+    pub has_document_ids: bool,
+    /// Whether any document has a comment.
+    pub has_comments: bool,
+    /// Whether queries have weights.
+    pub has_query_weights: bool,
+    /// Whether documents have the positions at which they were shown.
+    pub has_positions: bool,
+    /// One entry per column.
+    pub feature_stats: Vec<FeatureStats>,
+    /// What may surprise, a sentence each.
+    pub oddities: Vec<String>,
+}
+
+/// Least, middle, mean and greatest of some sizes; all 0 where there are none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sizes {
+    /// The least.
+    pub min: usize,
+    /// The middle one, or the mean of the middle two.
+    pub median: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The greatest.
+    pub max: usize,
+}
+
+/// How many documents have a grade.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Grade {
+    /// The grade.
+    pub grade: f32,
+    /// Documents with it.
+    pub documents: usize,
+    /// Their share of all documents.
+    pub share: f64,
+}
+
+/// What one column holds. Minimum, maximum and mean are over the values that are not missing, and 0 without any.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeatureStats {
+    /// Its name, or its id in text files.
+    pub name: String,
+    /// The least value.
+    pub min: f32,
+    /// The greatest value.
+    pub max: f32,
+    /// The mean.
+    pub mean: f64,
+    /// The share of documents where it is 0.
+    pub zero_share: f64,
+    /// The share of documents where it is missing.
+    pub missing_share: f64,
+}
+
+/// Looks through a data set.
+///
+/// ```
+/// # use rankwise::data::{Dataset, Features, Parts};
+/// # let data = Dataset::new(Parts {
+/// #     features: Features::Dense { width: 2, values: vec![0.1, 0.9, 0.4, 0.9] },
+/// #     labels: vec![1.0, 0.0], bounds: vec![0, 2], query_ids: ["a"].into_iter().collect(), ..Parts::default()
+/// # })?;
+/// let stats = rankwise::data::stats(&data);
+/// assert_eq!(stats.documents, 2);
+/// assert_eq!(stats.constant_features, [1]);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
+pub fn stats(data: &Dataset) -> Stats {
+    let (n, parts) = (data.len(), data.parts());
+    let columns = columns::scan(data);
+    let constant_features: Vec<usize> = numbers(&columns, |c| c.is_constant(n));
+    let repeats = repeats(data);
+    let missing_values = columns.iter().map(|c| c.missing).sum();
+    let filled: usize = columns.iter().map(|c| c.nonzero + c.missing).sum();
+    let mut stats = Stats {
+        queries: data.query_count(),
+        documents: n,
+        features: data.width(),
+        documents_per_query: sizes(data.queries().map(|q| q.len()).collect()),
+        grades: count_grades(data.labels().iter().copied())
+            .into_iter()
+            .map(|(grade, documents)| Grade { grade, documents, share: documents as f64 / n as f64 })
+            .collect(),
+        queries_without_relevant: data.queries().filter(|q| q.labels().iter().all(|&l| l < 1.0)).count(),
+        queries_of_one_grade: data
+            .queries()
+            .filter(|q| q.len() > 1 && q.labels().iter().all(|&l| l == q.labels()[0]))
+            .count(),
+        queries_of_one_document: data.queries().filter(|q| q.len() == 1).count(),
+        missing_values,
+        features_with_missing: columns.iter().filter(|c| c.missing > 0).count(),
+        query_features: numbers(&columns, |c| !c.varies_in_query && !c.is_constant(n)),
+        duplicate_features: columns::duplicates(data, &columns),
+        constant_features,
+        duplicate_documents: repeats.0,
+        conflicting_documents: repeats.1,
+        zero_documents: (0..n).into_par_iter().filter(|&r| is_zero(data.row(r))).count(),
+        layout: match parts.features {
+            Features::Dense { .. } => "dense",
+            Features::Sparse { .. } => "sparse",
+        },
+        density: share(filled, n * data.width()),
+        memory_bytes: memory(data),
+        has_document_ids: (0..n).any(|r| data.document_id(r).is_some()),
+        has_comments: parts.comments.as_ref().is_some_and(|c| c.iter().any(|text| !text.is_empty())),
+        has_query_weights: parts.query_weights.is_some(),
+        has_positions: parts.positions.is_some(),
+        feature_stats: columns.iter().enumerate().map(|(i, c)| feature_stats(data, i, c)).collect(),
+        oddities: Vec::new(),
+    };
+    stats.oddities = oddities::sentences(data, &stats);
+    stats
+}
+
+fn numbers(columns: &[Column], is: impl Fn(&Column) -> bool) -> Vec<usize> {
+    (0..columns.len()).filter(|&i| is(&columns[i])).collect()
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn sizes(mut sizes: Vec<usize>) -> Sizes {
+    sizes.sort_unstable();
+    let n = sizes.len();
+    let (Some(&min), Some(&max)) = (sizes.first(), sizes.last()) else {
+        return Sizes { min: 0, median: 0.0, mean: 0.0, max: 0 };
+    };
+    let median = (sizes[(n - 1) / 2] + sizes[n / 2]) as f64 / 2.0;
+    Sizes { min, median, mean: sizes.iter().sum::<usize>() as f64 / n as f64, max }
+}
+
+fn feature_stats(data: &Dataset, number: usize, column: &Column) -> FeatureStats {
+    let n = data.len();
+    let zeros = n - column.nonzero - column.missing;
+    let known = n - column.missing;
+    let (mut min, mut max) = (column.min, column.max);
+    if zeros > 0 || known == 0 {
+        (min, max) = (min.min(0.0), max.max(0.0));
+    }
+    if known == 0 {
+        (min, max) = (0.0, 0.0);
+    }
+    FeatureStats {
+        name: data.columns().name(number),
+        min,
+        max,
+        mean: column.sum / known.max(1) as f64,
+        zero_share: share(zeros, n),
+        missing_share: share(column.missing, n),
+    }
+}
+
+/// Documents that repeat an earlier one of their query, and documents whose equals have another grade.
+fn repeats(data: &Dataset) -> (usize, usize) {
+    let of_query = |q: usize| {
+        let mut counts = (0, 0);
+        for group in identical_rows(data, data.query(q).range()) {
+            counts.0 += group.len() - 1;
+            let grade = data.labels()[group[0]];
+            counts.1 += if group.iter().any(|&r| data.labels()[r] != grade) { group.len() } else { 0 };
+        }
+        counts
+    };
+    (0..data.query_count()).into_par_iter().map(of_query).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+fn memory(data: &Dataset) -> usize {
+    let features = match &data.parts().features {
+        Features::Dense { values, .. } => size_of_val(&values[..]),
+        Features::Sparse { starts, columns, values, .. } => {
+            size_of_val(&starts[..]) + size_of_val(&columns[..]) + size_of_val(&values[..])
+        }
+    };
+    features + size_of_val(data.labels()) + size_of_val(data.bounds())
+}
+
+#[cfg(test)]
+mod tests;
