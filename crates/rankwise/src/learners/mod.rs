@@ -3,6 +3,8 @@
 //! A learner is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line,
 //! the help, the tables and the tests that walk the list pick it up from there.
 
+pub mod direct;
+
 use crate::card::{self, Card};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
