@@ -44,7 +44,7 @@ pub struct CoordinateAscent {
 
 impl Default for CoordinateAscent {
     fn default() -> Self {
-        CoordinateAscent { restarts: 5, passes: 25, tolerance: 1e-3, step: 0.005, steps: 10 }
+        CoordinateAscent { restarts: 5, passes: 25, tolerance: 1e-3, step: 0.02, steps: 7 }
     }
 }
 

@@ -75,16 +75,14 @@ impl<'a> Hill<'a> {
         self.scales.iter().filter(|s| **s == 0.0).count()
     }
 
-    /// Start number `start`. The first weighs each feature by its correlation with the grades; in the others, a
-    /// random factor makes a different mixture of the same signs.
+    /// Start number `start`. The first weighs each feature by its correlation with the grades; the others point in
+    /// random directions, which found better optima on OHSUMED than starts near the first.
     pub fn start(&self, start: u64) -> Climb {
         let mut random = rng::stream(self.seed, &[START_STREAM, start]);
         let mut weight = |c: usize| match self.scales[c] {
             0.0 => 0.0,
-            scale => {
-                let factor = if start == 0 { 1.0 } else { random.random::<f64>() };
-                factor * self.correlations[c] / scale
-            }
+            scale if start == 0 => self.correlations[c] / scale,
+            scale => random.random_range(-1.0..1.0) / scale,
         };
         let mut climb = Climb {
             start,
@@ -197,6 +195,7 @@ impl<'a> Hill<'a> {
 #[derive(Default)]
 struct Trial {
     scores: Vec<f64>,
+    ranker: crate::rank::Ranker,
 }
 
 impl Trial {
@@ -213,7 +212,7 @@ impl Trial {
         let moved = climb.scores[query.range()].iter().zip(varying.values(start, query.len()));
         self.scores.clear();
         self.scores.extend(moved.map(|(s, &x)| s + step * f64::from(x)));
-        measure_query(hill.metric, query, &self.scores).unwrap_or(0.0)
+        hill.metric.value(query.labels(), self.ranker.rank_again(&self.scores, query.labels(), Default::default())).unwrap_or(0.0)
     }
 }
 
