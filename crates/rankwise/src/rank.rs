@@ -1,10 +1,12 @@
 //! From scores to an order: THE tie rule.
 //!
 //! Every order in this library is made here, so that a tie is broken in one place only. A [`Ranking`] lists
-//! documents best first, in *groups*: with [`Ties::Average`] a group holds all documents of one score and every
-//! order within it counts as equally likely; with every other rule each group has one document.
+//! documents best first and remembers which have equal scores. With [`Ties::Average`] every order of such a group
+//! counts as equally likely; every other rule settles on one order.
 
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What to do with documents of equal score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -21,32 +23,244 @@ pub enum Ties {
     DocId,
 }
 
-/// Documents best first, in groups of tied ones.
+/// With how many bits scores are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScoreBits {
+    /// As they are.
+    #[default]
+    F64,
+    /// Rounded to single precision, as trec_eval and XGBoost keep them: scores may become equal.
+    F32,
+}
+
+/// How scores become an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct RankRule {
+    /// What to do with equal scores.
+    pub ties: Ties,
+    /// When scores count as equal.
+    pub scores: ScoreBits,
+}
+
+/// Documents best first, and which of them are tied.
 ///
-/// `order` may hold fewer documents than the query has labels: documents that are judged but were not retrieved
-/// are labelled and not ranked.
+/// It may hold fewer documents than the query has labels: documents that are judged but were not retrieved are
+/// labelled and not ranked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {
     order: Vec<u32>,
+    /// Where each group of equal scores ends.
     group_ends: Vec<u32>,
+    /// Whether the order within a group is settled.
+    settled: bool,
 }
 
 impl Ranking {
-    /// Ranks documents by decreasing score; equal scores form one group.
+    /// Ranks documents by decreasing score; all orders of equal scores count as equally likely.
     pub fn by_scores(scores: &[f64]) -> Self {
-        let mut order: Vec<u32> = (0..scores.len() as u32).collect();
-        order.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
-        let mut group_ends = Vec::new();
-        for i in 1..=order.len() {
-            if i == order.len() || scores[order[i] as usize] != scores[order[i - 1] as usize] {
-                group_ends.push(i as u32);
-            }
-        }
-        Ranking { order, group_ends }
+        let mut ranker = Ranker::default();
+        ranker.sort(scores, RankRule::default());
+        ranker.ranking
     }
 
-    /// The documents, best first; those of one group in input order.
+    /// A given order without ties: `order` lists document numbers, best first.
+    pub fn from_order(order: Vec<u32>) -> Self {
+        let group_ends = (1..=order.len() as u32).collect();
+        Ranking { order, group_ends, settled: true }
+    }
+
+    /// The documents, best first.
     pub fn order(&self) -> &[u32] {
         &self.order
+    }
+
+    /// How many documents are ranked.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Whether every document has its own place: no ties, or ties that were broken.
+    pub fn is_strict(&self) -> bool {
+        self.settled || self.group_ends.len() == self.order.len()
+    }
+
+    /// Places, from 0, whose documents may stand in any order; one place each in a strict ranking.
+    pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let strict = self.is_strict();
+        let count = if strict { self.order.len() } else { self.group_ends.len() };
+        let mut start = 0;
+        (0..count).map(move |i| {
+            let end = if strict { i + 1 } else { self.group_ends[i] as usize };
+            std::mem::replace(&mut start, end)..end
+        })
+    }
+
+    /// Places of equal score, whether or not the tie was broken.
+    pub fn score_groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut start = 0;
+        self.group_ends.iter().map(move |&end| std::mem::replace(&mut start, end as usize)..end as usize)
+    }
+
+    /// Whether documents of different grades have the same score, so that the tie rule can matter.
+    pub fn has_mixed_ties(&self, labels: &[f32]) -> bool {
+        self.group_ends.len() < self.order.len()
+            && self.score_groups().any(|group| {
+                let grades = self.order[group].iter().map(|&d| grade(labels[d as usize]));
+                !grades.clone().zip(grades.skip(1)).all(|(a, b)| a == b)
+            })
+    }
+}
+
+/// The grade a label stands for: an unjudged document (NaN) counts as not relevant.
+pub fn grade(label: f32) -> f32 {
+    if label.is_nan() { 0.0 } else { label }
+}
+
+/// Makes rankings, reusing its memory: keep one for a loop over queries.
+#[derive(Debug, Clone, Default)]
+pub struct Ranker {
+    keys: Vec<(u64, u32)>,
+    ranking: Ranking,
+}
+
+impl Ranker {
+    /// Ranks the first `scores.len()` documents of a query. No score may be NaN.
+    ///
+    /// `labels` are asked for by [`Ties::Worst`]. Without document ids [`Ties::DocId`] is as [`Ties::Input`]; see
+    /// [`rank_with_ids`](Self::rank_with_ids).
+    pub fn rank(&mut self, scores: &[f64], labels: &[f32], rule: RankRule) -> &Ranking {
+        self.sort(scores, rule);
+        if rule.ties == Ties::Worst {
+            let by_grade = |a: &u32, b: &u32| {
+                grade(labels[*a as usize]).total_cmp(&grade(labels[*b as usize])).then(a.cmp(b))
+            };
+            self.ranking.each_tie(|tied| tied.sort_unstable_by(by_grade));
+        }
+        &self.ranking
+    }
+
+    /// The same, breaking ties by document id where the rule asks for it; an error when a tied document has none.
+    pub fn rank_with_ids<'a>(
+        &mut self,
+        scores: &[f64],
+        labels: &[f32],
+        rule: RankRule,
+        id: impl Fn(usize) -> Option<&'a str>,
+    ) -> Result<&Ranking> {
+        self.rank(scores, labels, rule);
+        if rule.ties == Ties::DocId {
+            let mut nameless = false;
+            self.ranking.each_tie(|tied| {
+                nameless |= tied.iter().any(|&d| id(d as usize).is_none());
+                tied.sort_by(|&a, &b| id(b as usize).cmp(&id(a as usize)));
+            });
+            if nameless {
+                return Err(Error::data(
+                    "equal scores are to be ordered by document id, and the documents have none; \
+                     choose another rule, such as `ties=average`",
+                ));
+            }
+        }
+        Ok(&self.ranking)
+    }
+
+    fn sort(&mut self, scores: &[f64], rule: RankRule) {
+        let Ranking { order, group_ends, settled } = &mut self.ranking;
+        self.keys.clear();
+        match rule.scores {
+            ScoreBits::F64 => self.keys.extend((0..).zip(scores).map(|(i, &s)| (descending_key(s), i))),
+            ScoreBits::F32 => {
+                let rounded = scores.iter().map(|&s| f64::from(s as f32));
+                self.keys.extend((0..).zip(rounded).map(|(i, s)| (descending_key(s), i)));
+            }
+        }
+        self.keys.sort_unstable();
+        order.clear();
+        order.extend(self.keys.iter().map(|k| k.1));
+        group_ends.clear();
+        let last_of_group = |w: &[(u64, u32)]| w[0].0 != w[1].0;
+        group_ends.extend((1..).zip(self.keys.windows(2)).filter(|(_, w)| last_of_group(w)).map(|(i, _)| i));
+        if !order.is_empty() {
+            group_ends.push(order.len() as u32);
+        }
+        *settled = rule.ties != Ties::Average;
+    }
+}
+
+impl Ranking {
+    fn each_tie(&mut self, mut reorder: impl FnMut(&mut [u32])) {
+        if self.group_ends.len() == self.order.len() {
+            return;
+        }
+        let mut start = 0;
+        for &end in &self.group_ends {
+            if end - start > 1 {
+                reorder(&mut self.order[start as usize..end as usize]);
+            }
+            start = end;
+        }
+    }
+}
+
+/// Integers that ascend as scores descend; equal scores (−0 and 0 among them) have equal keys.
+fn descending_key(score: f64) -> u64 {
+    debug_assert!(!score.is_nan(), "a score is NaN");
+    let bits = (score + 0.0).to_bits();
+    // A negative number's bits ascend as it descends; a positive one's are turned round, below all negative ones.
+    if bits >> 63 == 1 { bits } else { !bits & !(1 << 63) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_descend_and_zero_has_no_sign() {
+        let scores = [0.0, f64::NEG_INFINITY, 1e-300, -0.0, f64::INFINITY, -2.0, 3.5, -1e-300];
+        let ranking = Ranking::by_scores(&scores);
+        assert_eq!(ranking.order(), [4, 6, 2, 0, 3, 7, 5, 1]);
+        let groups: Vec<_> = ranking.groups().map(|g| g.len()).collect();
+        assert_eq!(groups, [1, 1, 1, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn each_rule_breaks_ties_its_own_way() {
+        let (scores, labels) = ([1.0, 2.0, 1.0, 1.0], [2.0, 0.0, f32::NAN, 1.0]);
+        let ids = ["b", "a", "é", "c"];
+        let order = |ties| {
+            let rule = RankRule { ties, ..RankRule::default() };
+            let mut ranker = Ranker::default();
+            let ranking = ranker.rank_with_ids(&scores, &labels, rule, |i| Some(ids[i])).unwrap();
+            (ranking.order().to_vec(), ranking.groups().count(), ranking.score_groups().count())
+        };
+        assert_eq!(order(Ties::Average), (vec![1, 0, 2, 3], 2, 2));
+        assert_eq!(order(Ties::Input), (vec![1, 0, 2, 3], 4, 2));
+        assert_eq!(order(Ties::Worst), (vec![1, 2, 3, 0], 4, 2));
+        assert_eq!(order(Ties::DocId), (vec![1, 2, 3, 0], 4, 2));
+    }
+
+    #[test]
+    fn single_precision_makes_ties_and_only_those_of_mixed_grade_count() {
+        let scores = [1.0, 1.0 + 1e-12];
+        let mut ranker = Ranker::default();
+        let rule = RankRule { scores: ScoreBits::F32, ..RankRule::default() };
+        assert!(ranker.rank(&scores, &[0.0, 1.0], rule).has_mixed_ties(&[0.0, 1.0]));
+        assert!(!ranker.rank(&scores, &[0.0, f32::NAN], rule).has_mixed_ties(&[0.0, f32::NAN]));
+        assert!(ranker.rank(&scores, &[0.0, 1.0], RankRule::default()).is_strict());
+    }
+
+    #[test]
+    fn a_tie_cannot_be_broken_by_ids_that_are_not_there() {
+        let rule = RankRule { ties: Ties::DocId, ..RankRule::default() };
+        let mut ranker = Ranker::default();
+        assert!(ranker.rank_with_ids(&[2.0, 1.0], &[0.0, 1.0], rule, |_| None).is_ok());
+        let error = ranker.rank_with_ids(&[1.0, 1.0], &[0.0, 1.0], rule, |_| None).unwrap_err();
+        assert!(error.to_string().contains("ties=average"), "{error}");
     }
 }

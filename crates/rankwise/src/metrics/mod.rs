@@ -1,15 +1,185 @@
 //! How good is an order? Measures, their conventions and presets, and evaluation over a data set.
+//!
+//! A measure is one file and one line in [`METRICS`]. It says what a ranking with ties is *expected* to be worth,
+//! over all orders of the tied documents, in closed form; a ranking without ties is the special case. What a query
+//! without relevant documents counts, how ties are treated and the like stand in [`Conventions`].
+//!
+//! ```
+//! use rankwise::metrics::{Conventions, parse};
+//! use rankwise::rank::Ranking;
+//! let ndcg = parse("ndcg@3", &Conventions::default())?;
+//! let ranking = Ranking::by_scores(&[4.0, 3.0, 2.0, 1.0]);
+//! let value = ndcg.value(&[0.0, 2.0, 1.0, 3.0], &ranking).unwrap();
+//! assert_eq!(format!("{value:.4}"), "0.2547");
+//! # Ok::<(), rankwise::Error>(())
+//! ```
 
-use crate::rank::Ranking;
+mod auc;
+mod bpref;
+mod conventions;
+mod dcg;
+mod err;
+mod evaluate;
+mod f1;
+mod gains;
+mod hits;
+mod kendall;
+mod map;
+mod mean_ndcg;
+mod mrr;
+mod ndcg;
+mod p;
+mod presets;
+mod r_precision;
+mod rbp;
+mod recall;
+mod spec;
+mod success;
+
+use crate::card::Card;
+use crate::rank::{RankRule, Ranker, Ranking};
+use serde::Serialize;
+
+pub use conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop, option_names};
+pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists};
+pub use presets::{PRESETS, Preset, preset};
+pub use spec::{find, parse, parse_list};
 
 /// A measure of one query's ranking; greater is better.
 pub trait Metric: Send + Sync {
     /// Its name as a user would type it: `ndcg@10`.
     fn name(&self) -> String;
 
+    /// The choices it was made with.
+    fn conventions(&self) -> &Conventions;
+
+    /// What a query counts for which the measure is not defined.
+    fn empty(&self) -> Empty;
+
+    /// Whether the measure is not defined for a query, as a rule because nothing in it is relevant.
+    fn is_undefined(&self, labels: &[f32]) -> bool;
+
     /// The value for one query, or `None` where its conventions skip the query.
     ///
     /// `labels` are the grades of all documents, NaN where a document is unjudged; `ranking` orders those that
     /// were retrieved.
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64>;
+
+    /// How scores are to become the ranking it is given.
+    fn rank_rule(&self) -> RankRule {
+        self.conventions().rank_rule()
+    }
+
+    /// The value of one query's scores, none of them NaN. `ranker` is memory to reuse.
+    fn value_of_scores(&self, labels: &[f32], scores: &[f64], ranker: &mut Ranker) -> Option<f64> {
+        self.value(labels, ranker.rank(scores, labels, self.rank_rule()))
+    }
 }
+
+/// What one file of this room defines: the measure where it is defined.
+trait Measure: Send + Sync {
+    /// Whether the query leaves it undefined.
+    fn is_undefined(&self, labels: &[f32]) -> bool;
+
+    /// Its expectation over all orders that the ranking leaves open, for a query that defines it.
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64;
+}
+
+/// A measure with its name and conventions.
+struct Named<M> {
+    name: String,
+    conventions: Conventions,
+    empty: Empty,
+    measure: M,
+}
+
+impl<M: Measure> Metric for Named<M> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn conventions(&self) -> &Conventions {
+        &self.conventions
+    }
+
+    fn empty(&self) -> Empty {
+        self.empty
+    }
+
+    fn is_undefined(&self, labels: &[f32]) -> bool {
+        self.measure.is_undefined(labels)
+    }
+
+    fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64> {
+        if !self.measure.is_undefined(labels) {
+            return Some(self.measure.expectation(labels, ranking));
+        }
+        match self.empty {
+            Empty::Zero => Some(0.0),
+            Empty::One => Some(1.0),
+            Empty::Skip => None,
+        }
+    }
+}
+
+/// A measure in the list, with what can be claimed of it.
+#[derive(Serialize)]
+pub struct Entry {
+    /// Name, title, meaning and source.
+    #[serde(flatten)]
+    pub card: Card,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// Its least and, where there is one, greatest value.
+    pub range: (f64, Option<f64>),
+    /// What it does with a query that leaves it undefined.
+    pub empty: &'static str,
+    /// Whether it can be cut: `@k`.
+    pub cut: bool,
+    /// The conventions it looks at, beside those that all measures do: `empty`, `ties` and `scores`.
+    pub options: &'static [&'static str],
+    #[serde(skip)]
+    make: fn(Request) -> Box<dyn Metric>,
+}
+
+/// What a user asked for, understood and checked.
+struct Request {
+    name: String,
+    conventions: Conventions,
+    cut: Option<usize>,
+}
+
+impl Request {
+    /// How far down the ranking the measure looks.
+    fn depth(&self) -> usize {
+        self.cut.unwrap_or(usize::MAX)
+    }
+
+    /// The measure as a metric, under the conventions for the one called `card`.
+    fn build<M: Measure + 'static>(self, card: &Card, measure: M) -> Box<dyn Metric> {
+        let empty = self.conventions.empty_for(card.name);
+        Box::new(Named { name: self.name, empty, conventions: self.conventions, measure })
+    }
+}
+
+/// How most measures treat a query without relevant documents.
+const BY_CONVENTION: &str = "nothing relevant: 0, 1 or skipped, as `empty` says";
+
+/// Every measure there is.
+pub static METRICS: &[Entry] = &[
+    ndcg::ENTRY,
+    dcg::ENTRY,
+    mean_ndcg::ENTRY,
+    map::ENTRY,
+    mrr::ENTRY,
+    p::ENTRY,
+    recall::ENTRY,
+    f1::ENTRY,
+    r_precision::ENTRY,
+    success::ENTRY,
+    err::ENTRY,
+    rbp::ENTRY,
+    bpref::ENTRY,
+    auc::ENTRY,
+    kendall::ENTRY,
+];

@@ -1,0 +1,70 @@
+//! Discounted cumulative gain (Järvelin and Kekäläinen 2002).
+//!
+//! ```text
+//! DCG@k = Σ_{i ≤ k} gain(rᵢ) · discount(i)
+//! ```
+//! It is linear in the gains, so tied documents count their mean gain at each of their places.
+
+use super::conventions::{Conventions, Empty};
+use super::gains::{Discounts, Gains};
+use super::{Entry, Measure};
+use crate::card::Card;
+use crate::rank::Ranking;
+
+pub(super) const ENTRY: Entry = Entry {
+    card: Card {
+        name: "dcg",
+        title: "Discounted cumulative gain",
+        summary: "The gains of the first k documents, each discounted by its rank, summed.",
+        citations: &["jarvelin2002cumulated", "burges2005ranknet"],
+    },
+    aliases: &[],
+    range: (0.0, None),
+    empty: "nothing relevant: 0, or skipped where `empty` says so",
+    cut: true,
+    options: &["gain", "discount", "threshold"],
+    make: |mut request| {
+        // A sum has no best value that an empty query could be given.
+        if request.conventions.empty_for(ENTRY.card.name) == Empty::One {
+            request.conventions.empty_except.insert(ENTRY.card.name.to_owned(), Empty::Zero);
+        }
+        let measure = Dcg::new(&request.conventions, request.depth());
+        request.build(&ENTRY.card, measure)
+    },
+};
+
+pub(super) struct Dcg {
+    pub(super) gains: Gains,
+    pub(super) discounts: Discounts,
+    pub(super) depth: usize,
+}
+
+impl Dcg {
+    pub(super) fn new(conventions: &Conventions, depth: usize) -> Self {
+        Dcg {
+            gains: Gains::new(conventions.gain, conventions),
+            discounts: Discounts::new(conventions.discount, depth),
+            depth,
+        }
+    }
+
+    /// The DCG of the best order.
+    pub(super) fn ideal(&self, labels: &[f32]) -> f64 {
+        let mut sum = 0.0;
+        self.gains.each_ideal(labels, self.depth, |place, gain| sum += gain * self.discounts.at(place));
+        sum
+    }
+}
+
+impl Measure for Dcg {
+    fn is_undefined(&self, labels: &[f32]) -> bool {
+        self.gains.are_zero(labels)
+    }
+
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let mut sum = 0.0;
+        self.gains
+            .each_expected(labels, ranking, self.depth, |place, gain| sum += gain * self.discounts.at(place));
+        sum
+    }
+}

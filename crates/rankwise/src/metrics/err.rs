@@ -1,0 +1,109 @@
+//! Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009): a user reads down and stops when satisfied.
+//!
+//! ```text
+//! ERR@k = Σ_{i ≤ k} 1/i · Rᵢ Π_{j<i} (1−Rⱼ) ,      R = (2^r − 1)/2^max-grade
+//! ```
+//! Among m tied documents with `q = 1−R`, the user is still reading after the first j of them with the expected
+//! probability `aⱼ = eⱼ(q₁,…,qₘ)/C(m,j)` (elementary symmetric polynomials), and stops at place j with `aⱼ₋₁ − aⱼ`.
+
+use super::conventions::Stop;
+use super::{BY_CONVENTION, Entry, Measure};
+use crate::card::Card;
+use crate::rank::Ranking;
+
+pub(super) const ENTRY: Entry = Entry {
+    card: Card {
+        name: "err",
+        title: "Expected reciprocal rank",
+        summary: "The expected 1/rank at which a user who reads down is satisfied; better grades satisfy more surely.",
+        citations: &["chapelle2009err"],
+    },
+    aliases: &[],
+    range: (0.0, Some(1.0)),
+    empty: BY_CONVENTION,
+    cut: true,
+    options: &["stop", "max-grade"],
+    make: |request| {
+        let c = &request.conventions;
+        let measure = ExpectedReciprocalRank { stop: c.stop, max_grade: c.max_grade, depth: request.depth() };
+        request.build(&ENTRY.card, measure)
+    },
+};
+
+struct ExpectedReciprocalRank {
+    stop: Stop,
+    max_grade: f32,
+    depth: usize,
+}
+
+impl ExpectedReciprocalRank {
+    /// The probability that a document satisfies the user.
+    fn satisfies(&self, label: f32) -> f64 {
+        // Unjudged documents (NaN) and grades up to 0 satisfy no one.
+        let positive = label > 0.0;
+        match self.stop {
+            _ if !positive => 0.0,
+            Stop::Grade => f64::from(label.min(1.0)),
+            Stop::Exp2 => {
+                let (grade, max) = (f64::from(label.min(self.max_grade)), f64::from(self.max_grade));
+                (grade - max).exp2() - (-max).exp2()
+            }
+        }
+    }
+}
+
+impl Measure for ExpectedReciprocalRank {
+    fn is_undefined(&self, labels: &[f32]) -> bool {
+        !labels.iter().any(|&l| l > 0.0)
+    }
+
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let (mut sum, mut reading) = (0.0, 1.0);
+        for group in ranking.groups().take_while(|g| g.start < self.depth) {
+            let documents = &ranking.order()[group.clone()];
+            let satisfies = documents.iter().map(|&d| self.satisfies(labels[d as usize]));
+            if let [document] = documents {
+                let stops = self.satisfies(labels[*document as usize]);
+                sum += reading * stops / (group.start + 1) as f64;
+                reading *= 1.0 - stops;
+            } else if satisfies.clone().any(|s| s > 0.0) {
+                let still = still_reading(satisfies, documents.len().min(self.depth - group.start));
+                for (j, pair) in still.windows(2).enumerate() {
+                    sum += reading * (pair[0] - pair[1]) / (group.start + j + 1) as f64;
+                }
+                reading *= still.last().copied().unwrap_or(1.0);
+            }
+        }
+        sum
+    }
+}
+
+/// `aⱼ` for j = 0 … `places`: the mean of `Π (1−R)` over all choices of j documents.
+///
+/// With t documents seen, `aⱼ ← (t−j)/t · aⱼ + j/t · qₜ · aⱼ₋₁`: a mean of numbers in [0, 1], so nothing is lost.
+fn still_reading(satisfies: impl Iterator<Item = f64>, places: usize) -> Vec<f64> {
+    let mut means = vec![0.0; places + 1];
+    means[0] = 1.0;
+    for (seen, satisfies) in satisfies.enumerate() {
+        let t = (seen + 1) as f64;
+        for j in (1..=places.min(seen + 1)).rev() {
+            let j_among = j as f64 / t;
+            means[j] = (1.0 - j_among) * means[j] + j_among * (1.0 - satisfies) * means[j - 1];
+        }
+    }
+    means
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::metrics::{Conventions, parse};
+    use crate::rank::Ranking;
+
+    /// By hand: grades 3, 0, 4 of at most 4 satisfy with 7/16, 0 and 15/16.
+    #[test]
+    fn three_documents_by_hand() {
+        let metric = parse("err", &Conventions::default()).unwrap();
+        let value = metric.value(&[3.0, 0.0, 4.0], &Ranking::from_order(vec![0, 1, 2])).unwrap();
+        assert!((value - (7.0 / 16.0 + 9.0 / 16.0 * 15.0 / 16.0 / 3.0)).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,258 @@
+//! Evaluation: measures of every query, their means, and what a careful reader should know of them.
+
+use super::{Empty, Metric};
+use crate::data::{Dataset, Query};
+use crate::error::{Error, Result};
+use crate::rank::{RankRule, Ranker, Ties};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Queries that one thread takes at a time: enough to be worth it, and the same however many threads there are.
+const CHUNK: usize = 64;
+
+/// One query's judged and scored documents.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgedList<'a> {
+    /// The query's id.
+    pub id: &'a str,
+    /// Grades of all documents; NaN where a document is unjudged.
+    pub labels: &'a [f32],
+    /// Scores of those that were retrieved, which come first: at most as many as there are labels.
+    pub scores: &'a [f64],
+    /// Ids of the documents, for breaking ties.
+    pub document_ids: DocumentIds<'a>,
+    /// What the query counts in the mean.
+    pub weight: f64,
+}
+
+/// Where a query's document ids are.
+#[derive(Debug, Clone, Copy)]
+pub enum DocumentIds<'a> {
+    /// There are none.
+    Absent,
+    /// One for each document.
+    List(&'a [String]),
+    /// In a data set.
+    Query(Query<'a>),
+}
+
+impl<'a> DocumentIds<'a> {
+    /// The id of the query's `i`-th document.
+    pub fn get(self, i: usize) -> Option<&'a str> {
+        match self {
+            DocumentIds::Absent => None,
+            DocumentIds::List(ids) => ids.get(i).map(String::as_str),
+            DocumentIds::Query(query) => query.document_id(i),
+        }
+    }
+}
+
+/// What several measures say of every query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Names of the measures.
+    pub metrics: Vec<String>,
+    /// Ids of the queries.
+    pub query_ids: Vec<String>,
+    /// What each query counts in a weighted mean.
+    pub weights: Vec<f64>,
+    /// For each measure, the value for each query; `None` where the query is skipped.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// For each measure, how many queries were special.
+    pub counts: Vec<Counts>,
+}
+
+/// How many queries a measure treated specially, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Queries that leave the measure undefined, as a rule because nothing in them is relevant.
+    pub empty: usize,
+    /// What those count.
+    pub empty_rule: Empty,
+    /// Queries in which documents of different grades have the same score.
+    pub tied: usize,
+    /// How those are treated.
+    pub ties_rule: Ties,
+}
+
+/// Measures scores of all documents of a data set, one score each in its order.
+pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
+    if scores.len() != data.len() {
+        return Err(Error::data(format!("{} scores for {} documents", scores.len(), data.len())));
+    }
+    let lists = data.queries().map(|query| JudgedList {
+        id: query.id(),
+        labels: query.labels(),
+        scores: &scores[query.range()],
+        document_ids: DocumentIds::Query(query),
+        weight: query.weight(),
+    });
+    evaluate_lists(&lists.collect::<Vec<_>>(), metrics)
+}
+
+/// Measures judged and scored lists.
+pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
+    let plan = Plan::new(metrics);
+    let chunks: Vec<Result<Chunk>> = lists.par_chunks(CHUNK).map(|chunk| plan.measure(chunk)).collect();
+    let mut values: Vec<Vec<Option<f64>>> = metrics.iter().map(|_| Vec::with_capacity(lists.len())).collect();
+    let mut counts: Vec<Counts> = metrics
+        .iter()
+        .map(|m| Counts { empty: 0, empty_rule: m.empty(), tied: 0, ties_rule: m.rank_rule().ties })
+        .collect();
+    // In query order, so the first error is the same for any number of threads.
+    for chunk in chunks {
+        for (i, (new, empty, tied)) in chunk?.per_metric.into_iter().enumerate() {
+            values[i].extend(new);
+            counts[i].empty += empty;
+            counts[i].tied += tied;
+        }
+    }
+    Ok(Evaluation {
+        metrics: metrics.iter().map(|m| m.name()).collect(),
+        query_ids: lists.iter().map(|l| l.id.to_owned()).collect(),
+        weights: lists.iter().map(|l| l.weight).collect(),
+        values,
+        counts,
+    })
+}
+
+/// The measures, by the rule with which their rankings are made, so that each is made once.
+struct Plan<'a> {
+    metrics: &'a [Box<dyn Metric>],
+    by_rule: Vec<(RankRule, Vec<usize>)>,
+}
+
+/// For each measure: values, empty queries, tied queries.
+struct Chunk {
+    per_metric: Vec<(Vec<Option<f64>>, usize, usize)>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(metrics: &'a [Box<dyn Metric>]) -> Self {
+        let mut by_rule: Vec<(RankRule, Vec<usize>)> = Vec::new();
+        for (i, metric) in metrics.iter().enumerate() {
+            let rule = metric.rank_rule();
+            match by_rule.iter_mut().find(|(r, _)| *r == rule) {
+                Some((_, members)) => members.push(i),
+                None => by_rule.push((rule, vec![i])),
+            }
+        }
+        Plan { metrics, by_rule }
+    }
+
+    fn measure(&self, lists: &[JudgedList<'_>]) -> Result<Chunk> {
+        let new = || (Vec::with_capacity(lists.len()), 0, 0);
+        let mut per_metric: Vec<_> = self.metrics.iter().map(|_| new()).collect();
+        let mut ranker = Ranker::default();
+        for list in lists {
+            list.check()?;
+            for (rule, members) in &self.by_rule {
+                let id = |i| list.document_ids.get(i);
+                let ranking = ranker
+                    .rank_with_ids(list.scores, list.labels, *rule, id)
+                    .map_err(|e| Error::data(format!("query `{}`: {e}", list.id)))?;
+                let tied = usize::from(ranking.has_mixed_ties(list.labels));
+                for &i in members {
+                    let (values, empty_queries, tied_queries) = &mut per_metric[i];
+                    values.push(self.metrics[i].value(list.labels, ranking));
+                    *empty_queries += usize::from(self.metrics[i].is_undefined(list.labels));
+                    *tied_queries += tied;
+                }
+            }
+        }
+        Ok(Chunk { per_metric })
+    }
+}
+
+impl JudgedList<'_> {
+    fn check(&self) -> Result<()> {
+        if self.scores.len() > self.labels.len() {
+            return Err(Error::data(format!(
+                "query `{}` has {} scores for {} documents",
+                self.id,
+                self.scores.len(),
+                self.labels.len()
+            )));
+        }
+        match self.scores.iter().position(|s| s.is_nan()) {
+            None => Ok(()),
+            Some(i) => {
+                let named = self.document_ids.get(i).map_or_else(String::new, |id| format!(" (`{id}`)"));
+                Err(Error::data(format!(
+                    "the score of document {}{named} of query `{}` is not a number",
+                    i + 1,
+                    self.id
+                )))
+            }
+        }
+    }
+}
+
+impl Evaluation {
+    /// The mean of a measure over the queries that are not skipped, each counted by its weight; `None` when that
+    /// leaves nothing.
+    pub fn mean(&self, metric: usize) -> Option<f64> {
+        self.mean_by(metric, |query| self.weights[query])
+    }
+
+    /// The same, every query counted alike.
+    pub fn unweighted_mean(&self, metric: usize) -> Option<f64> {
+        self.mean_by(metric, |_| 1.0)
+    }
+
+    fn mean_by(&self, metric: usize, weight: impl Fn(usize) -> f64) -> Option<f64> {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (query, value) in self.values[metric].iter().enumerate() {
+            if let Some(value) = value {
+                sum += weight(query) * value;
+                weights += weight(query);
+            }
+        }
+        (weights > 0.0).then(|| sum / weights)
+    }
+
+    /// Sentences on what the figures hide: queries with nothing relevant, and ties.
+    pub fn notes(&self) -> Vec<String> {
+        let empty = self.grouped(|c| (c.empty > 0).then_some((c.empty, c.empty_rule)));
+        let tied = self.grouped(|c| (c.tied > 0).then_some((c.tied, c.ties_rule)));
+        let empty = empty.into_iter().map(|((n, rule), names)| {
+            let counted = match rule {
+                Empty::Zero => "counted as 0",
+                Empty::One => "counted as 1",
+                Empty::Skip => "left out",
+            };
+            format!("{} nothing to find and {} {counted} ({names}).", self.have(n), plural(n, "was", "were"))
+        });
+        let tied = tied.into_iter().map(|((n, rule), names)| {
+            let treated = match rule {
+                Ties::Average => "all orders of those are averaged",
+                Ties::Input => "those stand in input order",
+                Ties::Worst => "those stand least relevant first",
+                Ties::DocId => "those stand by descending document id",
+            };
+            format!("{} documents of different grades with equal scores; {treated} ({names}).", self.have(n))
+        });
+        empty.chain(tied).collect()
+    }
+
+    fn have(&self, n: usize) -> String {
+        format!("{n} of {} queries {}", self.query_ids.len(), plural(n, "has", "have"))
+    }
+
+    /// The distinct properties of the measures' counts, each with the names of the measures that have it.
+    fn grouped<K: PartialEq>(&self, property: impl Fn(&Counts) -> Option<K>) -> Vec<(K, String)> {
+        let mut groups: Vec<(K, String)> = Vec::new();
+        for (name, counts) in self.metrics.iter().zip(&self.counts) {
+            let Some(key) = property(counts) else { continue };
+            match groups.iter_mut().find(|(k, _)| *k == key) {
+                Some((_, names)) => *names += &format!(", {name}"),
+                None => groups.push((key, name.clone())),
+            }
+        }
+        groups
+    }
+}
+
+fn plural(n: usize, one: &'static str, many: &'static str) -> &'static str {
+    if n == 1 { one } else { many }
+}

@@ -1,0 +1,178 @@
+//! Gains, discounts and the ideal order: what DCG and its relatives share.
+
+use super::conventions::{Conventions, Discount, Gain};
+use crate::rank::Ranking;
+
+/// The highest grade that exponential gain tells apart: `2^960` times any number of documents is finite.
+const MAX_EXPONENT: f32 = 960.0;
+/// Whole grades below this are counted, not sorted.
+const COUNTED_GRADES: usize = 32;
+/// How many discounts are kept ready.
+const KEPT_DISCOUNTS: usize = 1024;
+
+/// What documents are worth.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gains {
+    gain: Gain,
+    threshold: f32,
+}
+
+impl Gains {
+    pub(super) fn new(gain: Gain, conventions: &Conventions) -> Self {
+        Gains { gain, threshold: conventions.threshold }
+    }
+
+    /// What one document is worth; nothing when its grade is 0 or below, or unjudged.
+    pub(super) fn of(&self, label: f32) -> f64 {
+        // Not `label <= 0.0`, which a NaN would pass.
+        let relevant = label > 0.0;
+        match self.gain {
+            _ if !relevant => 0.0,
+            Gain::Exp2 => exp2_minus_one(label),
+            Gain::Linear => f64::from(label),
+            Gain::Binary => f64::from(u8::from(label >= self.threshold)),
+        }
+    }
+
+    /// Whether no document is worth anything.
+    pub(super) fn are_zero(&self, labels: &[f32]) -> bool {
+        let least = if self.gain == Gain::Binary { self.threshold } else { f32::MIN_POSITIVE };
+        !labels.iter().any(|&l| l >= least)
+    }
+
+    /// The mean gain of documents that may stand in any order: what each of their places can expect.
+    pub(super) fn mean(&self, labels: &[f32], documents: &[u32]) -> f64 {
+        match documents {
+            [one] => self.of(labels[*one as usize]),
+            many => {
+                let total: f64 = many.iter().map(|&d| self.of(labels[d as usize])).sum();
+                total / many.len() as f64
+            }
+        }
+    }
+
+    /// Visits the gains above 0 in descending order, at most `depth` of them, each with its place from 0.
+    pub(super) fn each_ideal(&self, labels: &[f32], depth: usize, mut visit: impl FnMut(usize, f64)) {
+        let Some(counts) = count_whole_grades(labels) else {
+            let mut gains: Vec<f64> = labels.iter().map(|&l| self.of(l)).filter(|&g| g > 0.0).collect();
+            gains.sort_unstable_by(|a, b| b.total_cmp(a));
+            gains.iter().take(depth).enumerate().for_each(|(place, &gain)| visit(place, gain));
+            return;
+        };
+        let mut place = 0;
+        for grade in (1..COUNTED_GRADES).rev().filter(|&g| counts[g] > 0) {
+            let gain = self.of(grade as f32);
+            if gain == 0.0 || place >= depth {
+                return;
+            }
+            let end = depth.min(place + counts[grade] as usize);
+            (place..end).for_each(|at| visit(at, gain));
+            place = end;
+        }
+    }
+
+    /// Visits the expected gain of each place below `depth`.
+    pub(super) fn each_expected(
+        &self,
+        labels: &[f32],
+        ranking: &Ranking,
+        depth: usize,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        for group in ranking.groups().take_while(|g| g.start < depth) {
+            let mean = self.mean(labels, &ranking.order()[group.clone()]);
+            (group.start..group.end.min(depth)).for_each(|place| visit(place, mean));
+        }
+    }
+}
+
+fn exp2_minus_one(grade: f32) -> f64 {
+    let whole = grade as u32;
+    if whole < 53 && whole as f32 == grade {
+        return ((1_u64 << whole) - 1) as f64;
+    }
+    (f64::from(grade.min(MAX_EXPONENT)) * std::f64::consts::LN_2).exp_m1()
+}
+
+/// How many documents have each whole grade; `None` when some grade above 0 is no small whole number.
+fn count_whole_grades(labels: &[f32]) -> Option<[u32; COUNTED_GRADES]> {
+    let mut counts = [0; COUNTED_GRADES];
+    for &label in labels {
+        // The cast takes NaN and negative numbers to 0, which is worth nothing either way.
+        let whole = label as usize;
+        if whole as f32 != label && label > 0.0 {
+            return None;
+        }
+        *counts.get_mut(whole)? += 1;
+    }
+    Some(counts)
+}
+
+/// What places are worth, the first of them worked out beforehand.
+#[derive(Debug, Clone)]
+pub(super) struct Discounts {
+    discount: Discount,
+    kept: Vec<f64>,
+}
+
+impl Discounts {
+    /// Discounts for rankings read down to `depth`.
+    pub(super) fn new(discount: Discount, depth: usize) -> Self {
+        let kept = (0..depth.min(KEPT_DISCOUNTS)).map(|place| discount_at(discount, place)).collect();
+        Discounts { discount, kept }
+    }
+
+    /// The discount of a place, from 0.
+    pub(super) fn at(&self, place: usize) -> f64 {
+        self.kept.get(place).copied().unwrap_or_else(|| discount_at(self.discount, place))
+    }
+}
+
+fn discount_at(discount: Discount, place: usize) -> f64 {
+    let rank = place as f64 + 1.0;
+    match discount {
+        Discount::Log2 => (rank + 1.0).log2().recip(),
+        Discount::Letor if place < 2 => 1.0,
+        Discount::Letor => rank.log2().recip(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_are_as_named_and_nothing_below_zero() {
+        let conventions = Conventions { threshold: 2.0, ..Conventions::default() };
+        let of = |gain, label| Gains::new(gain, &conventions).of(label);
+        assert_eq!([1.0, 3.0, 40.0].map(|l| of(Gain::Exp2, l)), [1.0, 7.0, (1_u64 << 40) as f64 - 1.0]);
+        assert!((of(Gain::Exp2, 0.5) - (2_f64.sqrt() - 1.0)).abs() < 1e-15);
+        assert_eq!([1.5, 2.0].map(|l| of(Gain::Binary, l)), [0.0, 1.0]);
+        assert_eq!(of(Gain::Linear, 2.5), 2.5);
+        for gain in [Gain::Exp2, Gain::Linear, Gain::Binary] {
+            assert_eq!([-3.0, 0.0, f32::NAN].map(|l| of(gain, l)), [0.0; 3]);
+        }
+        assert!((of(Gain::Exp2, f32::MAX) * f64::from(u32::MAX)).is_finite());
+    }
+
+    #[test]
+    fn counted_and_sorted_grades_give_the_same_ideal() {
+        let gains = Gains::new(Gain::Linear, &Conventions::default());
+        let ideal = |labels: &[f32], depth| {
+            let mut seen = Vec::new();
+            gains.each_ideal(labels, depth, |place, gain| seen.push((place, gain)));
+            seen
+        };
+        assert_eq!(ideal(&[1.0, 3.0, -1.0, f32::NAN, 1.0, 0.0], 9), [(0, 3.0), (1, 1.0), (2, 1.0)]);
+        assert_eq!(ideal(&[1.0, 2.5, -1.0, f32::NAN, 1.0, 0.0], 2), [(0, 2.5), (1, 1.0)]);
+        assert_eq!(ideal(&[31.0, 32.0], 9), [(0, 32.0), (1, 31.0)]);
+    }
+
+    #[test]
+    fn discounts_are_as_named_beyond_the_table_too() {
+        let discounts = Discounts::new(Discount::Letor, 3);
+        assert_eq!([0, 1, 3].map(|p| discounts.at(p)), [1.0, 1.0, 0.5]);
+        let discounts = Discounts::new(Discount::Log2, usize::MAX);
+        assert_eq!([0, 2, (1 << 20) - 2].map(|p| discounts.at(p)), [1.0, 0.5, 0.05]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Average precision; its mean over queries is MAP.
+//!
+//! ```text
+//! AP@k = 1/R Σ_{i ≤ k, i relevant} P@i          R relevant documents, or min(R, k)
+//! ```
+//! Among m tied documents at ranks s+1 … s+m, of which r are relevant, with h relevant ones before them, the j-th
+//! place is relevant with probability r/m and then expects `(j−1)(r−1)/(m−1)` relevant ones before it in the group:
+//!
+//! ```text
+//! E = Σ_j r/m · (h + 1 + (j−1)(r−1)/(m−1)) / (s+j)
+//! ```
+
+use super::conventions::{ApDivisor, ApTies};
+use super::hits::{none_relevant, relevant, relevant_among};
+use super::{BY_CONVENTION, Entry, Measure};
+use crate::card::Card;
+use crate::rank::Ranking;
+
+pub(super) const ENTRY: Entry = Entry {
+    card: Card {
+        name: "map",
+        title: "Average precision (mean: MAP)",
+        summary: "The precision at the rank of each relevant document, summed and divided by their number.",
+        citations: &["buckley2000evaluating"],
+    },
+    aliases: &["ap"],
+    range: (0.0, Some(1.0)),
+    empty: BY_CONVENTION,
+    cut: true,
+    options: &["threshold", "ap-divisor", "ap-ties"],
+    make: |request| {
+        let c = &request.conventions;
+        let measure = AveragePrecision {
+            threshold: c.threshold,
+            divisor: c.ap_divisor,
+            ties: c.ap_ties,
+            depth: request.depth(),
+        };
+        request.build(&ENTRY.card, measure)
+    },
+};
+
+struct AveragePrecision {
+    threshold: f32,
+    divisor: ApDivisor,
+    ties: ApTies,
+    depth: usize,
+}
+
+impl Measure for AveragePrecision {
+    fn is_undefined(&self, labels: &[f32]) -> bool {
+        none_relevant(labels, self.threshold)
+    }
+
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let (mut sum, mut hits) = (0.0, 0.0);
+        for group in ranking.groups().take_while(|g| g.start < self.depth) {
+            let found = relevant_among(labels, &ranking.order()[group.clone()], self.threshold);
+            if found == 0 {
+                continue;
+            }
+            let (found, size) = (found as f64, group.len() as f64);
+            let inside = group.end.min(self.depth) - group.start;
+            if self.ties == ApTies::Threshold {
+                sum += found * inside as f64 / size * (hits + found) / group.end as f64;
+            } else {
+                let before_per_place = if group.len() > 1 { (found - 1.0) / (size - 1.0) } else { 0.0 };
+                let share = found / size;
+                for j in 0..inside {
+                    let hits_at = hits + 1.0 + j as f64 * before_per_place;
+                    sum += share * hits_at / (group.start + j + 1) as f64;
+                }
+            }
+            hits += found;
+        }
+        let divisor = match self.divisor {
+            ApDivisor::Relevant => relevant(labels, self.threshold),
+            ApDivisor::Min => relevant(labels, self.threshold).min(self.depth),
+        };
+        sum / divisor as f64
+    }
+}

@@ -1,0 +1,83 @@
+//! Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002; with exponential gain, Burges et al. 2005).
+//!
+//! ```text
+//! NDCG@k = DCG@k / max over all orders of DCG@k
+//! ```
+//! The best order is that of all judged documents, retrieved or not.
+
+use super::conventions::Conventions;
+use super::dcg::Dcg;
+use super::{BY_CONVENTION, Entry, Measure};
+use crate::card::Card;
+use crate::rank::Ranking;
+
+pub(super) const ENTRY: Entry = Entry {
+    card: Card {
+        name: "ndcg",
+        title: "Normalised discounted cumulative gain",
+        summary: "DCG@k divided by the DCG@k of the best order of all judged documents.",
+        citations: &["jarvelin2002cumulated", "burges2005ranknet"],
+    },
+    aliases: &[],
+    range: (0.0, Some(1.0)),
+    empty: BY_CONVENTION,
+    cut: true,
+    options: &["gain", "discount", "threshold"],
+    make: |request| {
+        let measure = Ndcg::new(&request.conventions, request.depth());
+        request.build(&ENTRY.card, measure)
+    },
+};
+
+pub(super) struct Ndcg(pub(super) Dcg);
+
+impl Ndcg {
+    pub(super) fn new(conventions: &Conventions, depth: usize) -> Self {
+        Ndcg(Dcg::new(conventions, depth))
+    }
+}
+
+impl Measure for Ndcg {
+    fn is_undefined(&self, labels: &[f32]) -> bool {
+        self.0.gains.are_zero(labels)
+    }
+
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        self.0.expectation(labels, ranking) / self.0.ideal(labels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::metrics::{Conventions, parse};
+    use crate::rank::Ranking;
+
+    /// The worked example of the short introduction to learning to rank (Li 2011), its Table 1.
+    #[test]
+    fn the_introductions_example() {
+        let labels = [2.0, 3.0, 2.0, 3.0, 1.0, 1.0, 1.0];
+        let ranking = Ranking::from_order((0..7).collect());
+        let value =
+            |spec: &str| parse(spec, &Conventions::default()).unwrap().value(&labels, &ranking).unwrap();
+        let printed = |values: [f64; 3]| values.map(|v| format!("{v:.2}"));
+        assert_eq!(printed([1, 2, 3].map(|k| value(&format!("dcg@{k}")))), ["3.00", "7.42", "8.92"]);
+        assert_eq!(printed([1, 2, 3].map(|k| value(&format!("ndcg@{k}")))), ["0.43", "0.65", "0.69"]);
+    }
+
+    /// One list, three tools, three values (measured in each).
+    #[test]
+    fn one_list_has_three_values() {
+        let ranking = Ranking::from_order((0..4).collect());
+        for (name, expected) in [
+            ("lightgbm", "0.2547"),
+            ("xgboost", "0.2547"),
+            ("trec", "0.3700"),
+            ("sklearn", "0.3700"),
+            ("letor", "0.3415"),
+        ] {
+            let metric = parse("ndcg@3", &crate::metrics::preset(name).unwrap()).unwrap();
+            let value = metric.value(&[0.0, 2.0, 1.0, 3.0], &ranking).unwrap();
+            assert_eq!(format!("{value:.4}"), expected, "{name}");
+        }
+    }
+}

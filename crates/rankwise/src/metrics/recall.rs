@@ -1,0 +1,39 @@
+//! Recall: the share of the relevant documents that stand among the first k, or were retrieved at all.
+
+use super::hits::{expected_hits, none_relevant, relevant};
+use super::{BY_CONVENTION, Entry, Measure};
+use crate::card::Card;
+use crate::rank::Ranking;
+
+pub(super) const ENTRY: Entry = Entry {
+    card: Card {
+        name: "recall",
+        title: "Recall",
+        summary: "The number of relevant documents among the first k, divided by the number of all relevant ones.",
+        citations: &["vanrijsbergen1979information"],
+    },
+    aliases: &[],
+    range: (0.0, Some(1.0)),
+    empty: BY_CONVENTION,
+    cut: true,
+    options: &["threshold"],
+    make: |request| {
+        let measure = Recall { threshold: request.conventions.threshold, depth: request.depth() };
+        request.build(&ENTRY.card, measure)
+    },
+};
+
+struct Recall {
+    threshold: f32,
+    depth: usize,
+}
+
+impl Measure for Recall {
+    fn is_undefined(&self, labels: &[f32]) -> bool {
+        none_relevant(labels, self.threshold)
+    }
+
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        expected_hits(labels, ranking, self.threshold, self.depth) / relevant(labels, self.threshold) as f64
+    }
+}
