@@ -1,1 +1,6 @@
 //! Folds, grids and tables: comparing systems and telling differences from noise.
+
+pub mod compare;
+pub mod significance;
+
+pub use compare::{Comparison, Options, System};

@@ -3,6 +3,7 @@
 //! A learner is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line,
 //! the help, the tables and the tests that walk the list pick it up from there.
 
+pub mod direct;
 mod entry;
 pub mod pointwise;
 
@@ -54,7 +55,10 @@ pub trait Learner: Default + Serialize + DeserializeOwned + JsonSchema {
 }
 
 /// Every learner there is.
-pub static LEARNERS: &[Entry] = &[Entry::of::<pointwise::regression::Regression>()];
+pub static LEARNERS: &[Entry] = &[
+    Entry::of::<pointwise::regression::Regression>(),
+    Entry::of::<direct::coordinate_ascent::CoordinateAscent>(),
+];
 
 /// The learner called `name`.
 pub fn find(name: &str) -> Result<&'static Entry> {

@@ -1,0 +1,243 @@
+//! Comparing systems by one measure on the same queries.
+
+use super::significance::{
+    Interval, Resampled, TIE, holm, is_exact, mean_and_deviation, paired_t_p, permutation_p,
+};
+use crate::data::Texts;
+use crate::error::{Error, Result};
+use serde::Serialize;
+
+/// One system: its name and its value of the measure on every query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    /// What to call it.
+    pub name: String,
+    /// One value per query; `None` where the measure skips the query.
+    pub values: Vec<Option<f64>>,
+}
+
+/// How to compare.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// Compare every other system with this one; without it, all pairs are compared.
+    pub baseline: Option<usize>,
+    /// The seed of random signs and resamples.
+    pub seed: u64,
+    /// Random sign assignments where there are too many to enumerate; 1 to 10⁹.
+    pub permutations: u64,
+    /// Bootstrap resamples; 1 to 10⁶.
+    pub resamples: usize,
+    /// Confidence of the intervals; between 0 and 1.
+    pub confidence: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { baseline: None, seed: 1, permutations: 100_000, resamples: 10_000, confidence: 0.95 }
+    }
+}
+
+/// Systems compared by one measure.
+///
+/// ```
+/// use rankwise::experiment::{Comparison, Options, System};
+/// let system = |name: &str, values: [f64; 4]| System { name: name.into(), values: values.map(Some).into() };
+/// let systems = [system("old", [0.2, 0.5, 0.1, 0.4]), system("new", [0.3, 0.7, 0.1, 0.6])];
+/// let queries = ["q1", "q2", "q3", "q4"].into_iter().collect();
+/// let comparison = Comparison::new(&systems, &queries, &Options::default())?;
+/// let pair = &comparison.pairs[0];
+/// assert_eq!((pair.wins, pair.ties, pair.losses), (3, 1, 0));
+/// assert_eq!(pair.p_permutation, 0.25);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Queries compared.
+    pub queries: usize,
+    /// Ids of queries left out because the measure skips them in at least one system.
+    pub skipped: Vec<String>,
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// Random sign assignments for the pairs whose test is not exact.
+    pub permutations: u64,
+    /// Bootstrap resamples behind the intervals.
+    pub resamples: usize,
+    /// The seed of random signs and resamples.
+    pub seed: u64,
+    /// Each system by itself, in the order given.
+    pub systems: Vec<Summary>,
+    /// Each pair compared: all others against the baseline, or every later system against every earlier one.
+    pub pairs: Vec<Pair>,
+}
+
+/// One system by itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// Its mean over the queries compared.
+    pub mean: f64,
+    /// Bootstrap interval of the mean.
+    pub interval: Interval,
+}
+
+/// One system against another; positive differences favour `system`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// Number of the system, from 0.
+    pub system: usize,
+    /// Number of the system it is compared with.
+    pub against: usize,
+    /// Difference of the means.
+    pub difference: f64,
+    /// Bootstrap interval of the difference, from paired resamples.
+    pub interval: Interval,
+    /// Change of the mean in per cent of the other's; none where that is 0.
+    pub relative_change: Option<f64>,
+    /// Cohen's d_z: mean difference over the differences' standard deviation; none where that is 0 and the mean is not.
+    pub effect_size: Option<f64>,
+    /// Queries on which `system` is better.
+    pub wins: usize,
+    /// Queries on which both are equal.
+    pub ties: usize,
+    /// Queries on which `system` is worse.
+    pub losses: usize,
+    /// Two-sided p of the paired randomisation test.
+    pub p_permutation: f64,
+    /// Whether that p enumerates all signs rather than sampling them.
+    pub exact: bool,
+    /// The same, adjusted by Holm's method for all pairs here.
+    pub p_permutation_holm: f64,
+    /// Two-sided p of the paired t-test.
+    pub p_t: f64,
+    /// The same, adjusted by Holm's method for all pairs here.
+    pub p_t_holm: f64,
+}
+
+impl Comparison {
+    /// Compares at least two systems on the queries that the measure skips in none of them.
+    pub fn new(systems: &[System], query_ids: &Texts, options: &Options) -> Result<Self> {
+        check_options(options, systems.len())?;
+        check_values(systems, query_ids)?;
+        let (kept, left_out): (Vec<usize>, Vec<usize>) =
+            (0..query_ids.len()).partition(|&q| systems.iter().all(|s| s.values[q].is_some()));
+        if kept.is_empty() {
+            return Err(Error::data("there is no query on which every system has a value to compare"));
+        }
+        let values: Vec<Vec<f64>> =
+            systems.iter().map(|s| kept.iter().filter_map(|&q| s.values[q]).collect()).collect();
+        let resampled = Resampled::draw(&values, options.resamples, options.seed);
+        let summary = |(i, system): (usize, &System)| Summary {
+            name: system.name.clone(),
+            mean: mean_and_deviation(&values[i]).0,
+            interval: resampled.mean(i, options.confidence),
+        };
+        let mut pairs: Vec<Pair> = pairs_of(systems.len(), options.baseline)
+            .into_iter()
+            .map(|(a, b)| Pair::new(a, b, &values, &resampled, options))
+            .collect();
+        adjust(&mut pairs);
+        Ok(Comparison {
+            queries: kept.len(),
+            skipped: left_out.iter().map(|&q| query_ids.get(q).to_owned()).collect(),
+            confidence: options.confidence,
+            permutations: options.permutations,
+            resamples: options.resamples,
+            seed: options.seed,
+            systems: systems.iter().enumerate().map(summary).collect(),
+            pairs,
+        })
+    }
+}
+
+impl Pair {
+    fn new(a: usize, b: usize, values: &[Vec<f64>], resampled: &Resampled, options: &Options) -> Self {
+        let exact_zero = |d: f64| if d.abs() <= TIE { 0.0 } else { d };
+        let differences: Vec<f64> =
+            values[a].iter().zip(&values[b]).map(|(a, b)| exact_zero(a - b)).collect();
+        let (mean_a, mean_b) = (mean_and_deviation(&values[a]).0, mean_and_deviation(&values[b]).0);
+        let count = |wanted: fn(f64) -> bool| differences.iter().filter(|d| wanted(**d)).count();
+        Pair {
+            system: a,
+            against: b,
+            difference: mean_a - mean_b,
+            interval: resampled.difference(a, b, options.confidence),
+            relative_change: (mean_b != 0.0).then(|| 100.0 * (mean_a - mean_b) / mean_b.abs()),
+            effect_size: effect_size(&differences),
+            wins: count(|d| d > 0.0),
+            ties: count(|d| d == 0.0),
+            losses: count(|d| d < 0.0),
+            p_permutation: permutation_p(&differences, options.permutations, options.seed),
+            exact: is_exact(&differences),
+            p_permutation_holm: 1.0,
+            p_t: paired_t_p(&differences),
+            p_t_holm: 1.0,
+        }
+    }
+}
+
+/// `(system, against)` of every pair to compare.
+fn pairs_of(systems: usize, baseline: Option<usize>) -> Vec<(usize, usize)> {
+    match baseline {
+        Some(b) => (0..systems).filter(|&a| a != b).map(|a| (a, b)).collect(),
+        None => (0..systems).flat_map(|b| (b + 1..systems).map(move |a| (a, b))).collect(),
+    }
+}
+
+fn effect_size(differences: &[f64]) -> Option<f64> {
+    match mean_and_deviation(differences) {
+        (0.0, _) => Some(0.0),
+        (_, deviation) if deviation <= TIE => None,
+        (mean, deviation) => Some(mean / deviation),
+    }
+}
+
+fn adjust(pairs: &mut [Pair]) {
+    let by_permutation = holm(&pairs.iter().map(|p| p.p_permutation).collect::<Vec<_>>());
+    let by_t = holm(&pairs.iter().map(|p| p.p_t).collect::<Vec<_>>());
+    for ((pair, permutation), t) in pairs.iter_mut().zip(by_permutation).zip(by_t) {
+        pair.p_permutation_holm = permutation;
+        pair.p_t_holm = t;
+    }
+}
+
+fn check_options(options: &Options, systems: usize) -> Result<()> {
+    if systems < 2 {
+        return Err(Error::parameter(format!("comparing needs at least 2 systems, and there is {systems}")));
+    }
+    if let Some(b) = options.baseline.filter(|&b| b >= systems) {
+        return Err(Error::parameter(format!(
+            "`baseline` is {b}, but the systems count from 0 to {}",
+            systems - 1
+        )));
+    }
+    if !(1..=1_000_000_000).contains(&options.permutations) {
+        return Err(out_of_range("permutations", options.permutations, "1 to 1000000000"));
+    }
+    if !(1..=1_000_000).contains(&options.resamples) {
+        return Err(out_of_range("resamples", options.resamples, "1 to 1000000"));
+    }
+    if !(options.confidence > 0.0 && options.confidence < 1.0) {
+        return Err(out_of_range("confidence", options.confidence, "between 0 and 1"));
+    }
+    Ok(())
+}
+
+fn out_of_range(name: &str, value: impl std::fmt::Display, range: &str) -> Error {
+    Error::parameter(format!("`{name}` is {value}; it must be {range}"))
+}
+
+fn check_values(systems: &[System], query_ids: &Texts) -> Result<()> {
+    for system in systems {
+        if system.values.len() != query_ids.len() {
+            let (found, needed) = (system.values.len(), query_ids.len());
+            return Err(Error::data(format!("`{}` has {found} values for {needed} queries", system.name)));
+        }
+        let wrong = |v: &Option<f64>| v.is_some_and(|v| !v.is_finite());
+        if let Some(q) = system.values.iter().position(wrong) {
+            let (id, value) = (query_ids.get(q), system.values[q].unwrap_or_default());
+            return Err(Error::data(format!("the value of `{}` on query `{id}` is {value}", system.name)));
+        }
+    }
+    Ok(())
+}

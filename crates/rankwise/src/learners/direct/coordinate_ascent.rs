@@ -1,0 +1,181 @@
+//! Coordinate ascent: a linear model that climbs the measure itself (Metzler and Croft, 2007; `metzler2007linear`).
+//!
+//! ```text
+//! max_w Σ_q v_q M_q(X_q w) / Σ_q v_q ,   one weight at a time:   w_c ← w_c + argmax_δ M(w + δ e_c)
+//! ```
+//!
+//! A measure of orders is piecewise constant in `δ`, so each search tries growing steps in both directions, and no
+//! weight at all. Passes go through the features in random order until a pass gains too little. The measure has many
+//! local optima, so several starts climb; the best by the validation queries, if there are any, is kept.
+//!
+//! Steps are measured in standard deviations of the feature within queries: rescaling a feature changes nothing. A
+//! step changes scores only by `δ x_c`, and only in queries in which feature `c` varies; all others keep their value.
+
+mod climb;
+mod columns;
+#[cfg(test)]
+mod tests;
+
+use super::super::{Fitted, Learner, Record, Task};
+use crate::card::Card;
+use crate::error::{Error, Result};
+use crate::models::Model;
+use crate::watch::{Step, Stop, Watch};
+use climb::{Climb, Hill, measure};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of coordinate ascent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CoordinateAscent {
+    /// Starts, each climbing by itself: the first from the features' correlations with the grades, the others random; 1 to 1000.
+    pub restarts: u32,
+    /// Most passes through all features from each start; 0 to 10000.
+    pub passes: u32,
+    /// Least gain of the measure on the training queries by a pass for another to follow; 0 or more.
+    pub tolerance: f64,
+    /// Shortest step tried, relative to the whole weight vector, with features in standard deviations; above 0.
+    pub step: f64,
+    /// Steps tried in each direction, each twice as long as the one before; 1 to 50.
+    pub steps: u32,
+}
+
+impl Default for CoordinateAscent {
+    fn default() -> Self {
+        CoordinateAscent { restarts: 5, passes: 25, tolerance: 1e-3, step: 0.02, steps: 7 }
+    }
+}
+
+impl Learner for CoordinateAscent {
+    const CARD: Card = Card {
+        name: "coordinate-ascent",
+        title: "Coordinate ascent",
+        summary: "A linear model that maximises any measure directly, one weight at a time, from several starts.",
+        citations: &["metzler2007linear"],
+    };
+
+    fn check(&self) -> Result<()> {
+        let ranges = [
+            ("restarts", f64::from(self.restarts), (1..=1000).contains(&self.restarts), "1 to 1000"),
+            ("passes", f64::from(self.passes), self.passes <= 10_000, "0 to 10000"),
+            ("tolerance", self.tolerance, self.tolerance >= 0.0 && self.tolerance.is_finite(), "0 or more"),
+            ("step", self.step, self.step > 0.0 && self.step.is_finite(), "above 0"),
+            ("steps", f64::from(self.steps), (1..=50).contains(&self.steps), "1 to 50"),
+        ];
+        match ranges.iter().find(|r| !r.2) {
+            Some((name, value, _, range)) => {
+                Err(Error::parameter(format!("`{name}` is {value}; it must be {range}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let hill = Hill::new(task.train, task.metric, task.seed);
+        let mut climbers: Vec<Climber> = (0..u64::from(self.restarts))
+            .into_par_iter()
+            .map(|start| Climber::new(hill.start(start), task))
+            .collect();
+        let what = format!("{} (train)", task.metric.name());
+        let stop = watch.stop().clone();
+        let mut passes = 0;
+        while passes < u64::from(self.passes) && !stop.requested() && climbers.iter().any(|c| !c.converged) {
+            climbers
+                .par_iter_mut()
+                .filter(|c| !c.converged)
+                .for_each(|c| c.pass(&hill, passes, self, task, &stop));
+            passes += 1;
+            let value = climbers.iter().map(|c| c.climb.height).fold(f64::MIN, f64::max);
+            watch.step(Step { done: passes, total: Some(u64::from(self.passes)), what: &what, value });
+        }
+        let outcome = match (stop.requested(), climbers.iter().all(|c| c.converged)) {
+            (true, _) => "interrupted",
+            (false, true) => "converged",
+            (false, false) => "rounds used up",
+        };
+        Ok(self.finish(&hill, &climbers, task, passes, outcome))
+    }
+}
+
+impl CoordinateAscent {
+    /// The changes of a weight to try: back to 0, and growing steps up and down.
+    fn steps_from(&self, weight: f64, unit: f64) -> Vec<f64> {
+        let lengths = (0..self.steps).map(|k| self.step * unit * 2f64.powi(k as i32));
+        let ups = lengths.clone();
+        std::iter::once(-weight).chain(ups).chain(lengths.map(|l| -l)).collect()
+    }
+
+    fn finish(
+        &self,
+        hill: &Hill<'_>,
+        climbers: &[Climber],
+        task: &Task<'_>,
+        passes: u64,
+        outcome: &str,
+    ) -> Fitted {
+        let better = |a: &Best, b: &Best| a.criterion > b.criterion;
+        let best = climbers.iter().map(|c| &c.best).reduce(|a, b| if better(b, a) { b } else { a });
+        let best = best.expect("at least one start");
+        let close = |c: &&Climber| c.best.criterion >= best.criterion - self.tolerance;
+        let name = task.metric.name();
+        let mut figures = vec![(format!("{name} (train)"), best.train)];
+        figures.extend(task.valid.map(|_| (format!("{name} (valid)"), best.criterion)));
+        figures.push((
+            "starts as good within the tolerance".into(),
+            climbers.iter().filter(close).count() as f64,
+        ));
+        let used = best.weights.iter().filter(|w| **w != 0.0).count();
+        figures.push(("features used".into(), used as f64));
+        let record = Record { outcome: outcome.into(), rounds: passes, figures, notes: notes(hill) };
+        Fitted { model: Model::Linear { weights: best.weights.clone(), bias: 0.0 }, record }
+    }
+}
+
+fn notes(hill: &Hill<'_>) -> Vec<String> {
+    let counts = [
+        (hill.skipped(), "training queries were left out: the measure skips them, or their weight is 0"),
+        (hill.constant_columns(), "features were left out: they are constant within every training query"),
+    ];
+    counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+}
+
+/// A climb and the best point on its way.
+struct Climber {
+    climb: Climb,
+    converged: bool,
+    best: Best,
+}
+
+struct Best {
+    /// The measure on the validation queries, or without them on the training queries.
+    criterion: f64,
+    train: f64,
+    weights: Vec<f64>,
+}
+
+impl Climber {
+    fn new(climb: Climb, task: &Task<'_>) -> Self {
+        let best = Best { criterion: f64::NEG_INFINITY, train: 0.0, weights: Vec::new() };
+        let mut climber = Climber { climb, converged: false, best };
+        climber.keep_if_best(task);
+        climber
+    }
+
+    fn pass(&mut self, hill: &Hill<'_>, pass: u64, learner: &CoordinateAscent, task: &Task<'_>, stop: &Stop) {
+        let before = self.climb.height;
+        hill.pass(&mut self.climb, pass, learner, stop);
+        let gain = self.climb.height - before;
+        self.converged = gain < learner.tolerance || gain <= 0.0;
+        self.keep_if_best(task);
+    }
+
+    fn keep_if_best(&mut self, task: &Task<'_>) {
+        let Climb { weights, height, .. } = &self.climb;
+        let criterion = task.valid.map_or(*height, |valid| measure(valid, task.metric, weights));
+        if criterion > self.best.criterion {
+            self.best = Best { criterion, train: *height, weights: weights.clone() };
+        }
+    }
+}

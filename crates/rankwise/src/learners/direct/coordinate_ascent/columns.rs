@@ -1,0 +1,135 @@
+//! A data set by columns: what one step of coordinate ascent needs to see.
+
+use crate::data::{Dataset, Features};
+
+/// Access to single columns. Dense rows are read in place; sparse ones get a copy by columns, as large as the values
+/// and column numbers of the data set itself.
+pub(super) struct Columns<'a> {
+    data: &'a Dataset,
+    sparse: Option<ByColumn>,
+}
+
+/// Stored values column after column (CSC).
+struct ByColumn {
+    starts: Vec<usize>,
+    documents: Vec<u32>,
+    values: Vec<f32>,
+}
+
+/// One column where it matters: the queries in which it varies, and its values there.
+#[derive(Default)]
+pub(super) struct Varying {
+    /// Numbers of the queries, ascending, each with where its values start.
+    pub queries: Vec<(usize, usize)>,
+    values: Vec<f32>,
+}
+
+impl Varying {
+    /// The values that start at `start`, of a query of `length` documents.
+    pub fn values(&self, start: usize, length: usize) -> &[f32] {
+        &self.values[start..start + length]
+    }
+
+    fn clear(&mut self) {
+        self.queries.clear();
+        self.values.clear();
+    }
+
+    /// Keeps the values from `start` on as those of `query`, unless all are equal.
+    fn keep_if_varying(&mut self, query: usize, start: usize) {
+        let added = &self.values[start..];
+        if added.iter().any(|x| *x != added[0]) {
+            self.queries.push((query, start));
+        } else {
+            self.values.truncate(start);
+        }
+    }
+}
+
+/// A missing value counts as 0, as it does in a linear model's scores.
+fn known(x: f32) -> f32 {
+    if x.is_nan() { 0.0 } else { x }
+}
+
+impl<'a> Columns<'a> {
+    pub fn new(data: &'a Dataset) -> Self {
+        let sparse = match &data.parts().features {
+            Features::Dense { .. } => None,
+            Features::Sparse { width, starts, columns, values } => {
+                Some(ByColumn::new(*width, starts, columns, values))
+            }
+        };
+        Columns { data, sparse }
+    }
+
+    /// Fills `out` with the queries in which `column` varies, among those that are `wanted`.
+    pub fn varying(&self, column: usize, wanted: impl Fn(usize) -> bool, out: &mut Varying) {
+        out.clear();
+        match &self.sparse {
+            None => self.varying_dense(column, wanted, out),
+            Some(by_column) => self.varying_sparse(by_column.column(column), wanted, out),
+        }
+    }
+
+    fn varying_dense(&self, column: usize, wanted: impl Fn(usize) -> bool, out: &mut Varying) {
+        for query in self.data.queries().filter(|q| wanted(q.index())) {
+            let start = out.values.len();
+            out.values.extend(query.rows().map(|row| known(row.get(column))));
+            out.keep_if_varying(query.index(), start);
+        }
+    }
+
+    /// Visits only queries that have a stored value in the column.
+    fn varying_sparse(
+        &self,
+        (documents, values): (&[u32], &[f32]),
+        wanted: impl Fn(usize) -> bool,
+        out: &mut Varying,
+    ) {
+        let bounds = self.data.bounds();
+        let mut i = 0;
+        while i < documents.len() {
+            let query = bounds.partition_point(|&b| b <= documents[i] as usize) - 1;
+            let (first, end) = (bounds[query], bounds[query + 1]);
+            let here = documents[i..].partition_point(|&d| (d as usize) < end);
+            if wanted(query) {
+                let start = out.values.len();
+                out.values.resize(start + end - first, 0.0);
+                for (&document, &x) in documents[i..i + here].iter().zip(&values[i..]) {
+                    out.values[start + document as usize - first] = known(x);
+                }
+                out.keep_if_varying(query, start);
+            }
+            i += here;
+        }
+    }
+}
+
+impl ByColumn {
+    /// A counting sort by column; documents stay in order within each.
+    fn new(width: usize, row_starts: &[usize], columns: &[u32], row_values: &[f32]) -> Self {
+        let mut starts = vec![0usize; width + 1];
+        for &c in columns {
+            starts[c as usize + 1] += 1;
+        }
+        for c in 0..width {
+            starts[c + 1] += starts[c];
+        }
+        let mut next = starts.clone();
+        let (mut documents, mut values) = (vec![0u32; columns.len()], vec![0.0f32; columns.len()]);
+        for (document, row) in row_starts.windows(2).enumerate() {
+            for i in row[0]..row[1] {
+                let place = &mut next[columns[i] as usize];
+                documents[*place] = document as u32;
+                values[*place] = row_values[i];
+                *place += 1;
+            }
+        }
+        ByColumn { starts, documents, values }
+    }
+
+    fn column(&self, column: usize) -> (&[u32], &[f32]) {
+        let range = self.starts[column]..self.starts[column + 1];
+        (&self.documents[range.clone()], &self.values[range])
+    }
+}

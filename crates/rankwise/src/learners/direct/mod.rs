@@ -1,0 +1,3 @@
+//! Learners that climb a measure itself, with no smooth stand-in.
+
+pub mod coordinate_ascent;
