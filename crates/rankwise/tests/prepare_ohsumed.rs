@@ -8,7 +8,7 @@ use std::path::Path;
 fn ohsumed() -> Option<Dataset> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/ohsumed"));
     if !folder.exists() {
-        writeln!(std::io::stderr(), "skipped: {} is not here", folder.display()).unwrap();
+        writeln!(std::io::stderr(), "skipped: {} is not here", folder.display()).expect("stderr is open");
         return None;
     }
     let mut parts = Parts { bounds: vec![0], ..Parts::default() };
