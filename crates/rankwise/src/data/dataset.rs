@@ -2,9 +2,11 @@
 
 use super::{Features, MAX_FEATURES, Query, Row, Texts};
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// What the columns of a data set are called.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Columns {
     /// The number that text formats give the first column: 1 in LETOR files, 0 in some SVMlight ones.
     pub first_id: u32,

@@ -9,14 +9,14 @@ use std::path::Path;
 const FETCH_BYTES: usize = 1 << 17;
 
 /// An open source of decompressed bytes. Its own buffer is small: read in pieces of 64 KiB or more, or wrap it.
-pub(super) struct Source {
+pub(crate) struct Source {
     origin: Origin,
     reader: Box<dyn Read + Send>,
 }
 
 /// Where bytes came from, for messages: outlives the [`Source`] it was taken from.
 #[derive(Debug, Clone)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     name: String,
     packing: Packing,
 }
