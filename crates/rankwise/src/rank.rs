@@ -60,7 +60,7 @@ impl Ranking {
     /// Ranks documents by decreasing score; all orders of equal scores count as equally likely.
     pub fn by_scores(scores: &[f64]) -> Self {
         let mut ranker = Ranker::default();
-        ranker.sort(scores, RankRule::default());
+        ranker.rank(scores, &[], RankRule::default());
         ranker.ranking
     }
 
@@ -136,12 +136,7 @@ impl Ranker {
     /// [`rank_with_ids`](Self::rank_with_ids).
     pub fn rank(&mut self, scores: &[f64], labels: &[f32], rule: RankRule) -> &Ranking {
         self.sort(scores, rule);
-        if rule.ties == Ties::Worst {
-            let by_grade = |a: &u32, b: &u32| {
-                grade(labels[*a as usize]).total_cmp(&grade(labels[*b as usize])).then(a.cmp(b))
-            };
-            self.ranking.each_tie(|tied| tied.sort_unstable_by(by_grade));
-        }
+        self.take_order(labels, rule);
         &self.ranking
     }
 
@@ -170,17 +165,29 @@ impl Ranker {
         Ok(&self.ranking)
     }
 
-    fn sort(&mut self, scores: &[f64], rule: RankRule) {
-        let Ranking { order, group_ends, settled } = &mut self.ranking;
-        self.keys.clear();
-        match rule.scores {
-            ScoreBits::F64 => self.keys.extend((0..).zip(scores).map(|(i, &s)| (descending_key(s), i))),
-            ScoreBits::F32 => {
-                let rounded = scores.iter().map(|&s| f64::from(s as f32));
-                self.keys.extend((0..).zip(rounded).map(|(i, s)| (descending_key(s), i)));
-            }
+    /// The same as [`rank`](Self::rank), for as many documents as it ranked last: quick where most still stand in the
+    /// order they had then, as after a small change of all scores.
+    pub fn rank_again(&mut self, scores: &[f64], labels: &[f32], rule: RankRule) -> &Ranking {
+        if self.keys.len() != scores.len() {
+            return self.rank(scores, labels, rule);
         }
+        self.keys.iter_mut().for_each(|k| k.0 = rule.scores.key(scores[k.1 as usize]));
+        if !insertion_sort(&mut self.keys, MOVES_PER_DOCUMENT * scores.len()) {
+            self.keys.sort_unstable();
+        }
+        self.take_order(labels, rule);
+        &self.ranking
+    }
+
+    fn sort(&mut self, scores: &[f64], rule: RankRule) {
+        self.keys.clear();
+        self.keys.extend((0..).zip(scores).map(|(i, &s)| (rule.scores.key(s), i)));
         self.keys.sort_unstable();
+    }
+
+    /// Makes the ranking from sorted keys.
+    fn take_order(&mut self, labels: &[f32], rule: RankRule) {
+        let Ranking { order, group_ends, settled } = &mut self.ranking;
         order.clear();
         order.extend(self.keys.iter().map(|k| k.1));
         group_ends.clear();
@@ -190,7 +197,43 @@ impl Ranker {
             group_ends.push(order.len() as u32);
         }
         *settled = rule.ties != Ties::Average;
+        if rule.ties == Ties::Worst {
+            let by_grade = |a: &u32, b: &u32| {
+                grade(labels[*a as usize]).total_cmp(&grade(labels[*b as usize])).then(a.cmp(b))
+            };
+            self.ranking.each_tie(|tied| tied.sort_unstable_by(by_grade));
+        }
     }
+}
+
+impl ScoreBits {
+    fn key(self, score: f64) -> u64 {
+        match self {
+            ScoreBits::F64 => descending_key(score),
+            ScoreBits::F32 => descending_key(f64::from(score as f32)),
+        }
+    }
+}
+
+/// Above this, sorting from scratch is quicker than moving documents one place at a time.
+const MOVES_PER_DOCUMENT: usize = 8;
+
+/// Sorts what is nearly sorted; gives up, leaving some permutation, after about `moves` moves.
+fn insertion_sort(keys: &mut [(u64, u32)], mut moves: usize) -> bool {
+    for i in 1..keys.len() {
+        let key = keys[i];
+        let mut hole = i;
+        while hole > 0 && keys[hole - 1] > key {
+            keys[hole] = keys[hole - 1];
+            hole -= 1;
+        }
+        keys[hole] = key;
+        if i - hole > moves {
+            return false;
+        }
+        moves -= i - hole;
+    }
+    true
 }
 
 impl Ranking {
@@ -219,6 +262,7 @@ fn descending_key(score: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::RngExt;
 
     #[test]
     fn scores_descend_and_zero_has_no_sign() {
@@ -262,5 +306,24 @@ mod tests {
         assert!(ranker.rank_with_ids(&[2.0, 1.0], &[0.0, 1.0], rule, |_| None).is_ok());
         let error = ranker.rank_with_ids(&[1.0, 1.0], &[0.0, 1.0], rule, |_| None).unwrap_err();
         assert!(error.to_string().contains("ties=average"), "{error}");
+    }
+
+    #[test]
+    fn ranking_again_is_ranking() {
+        let mut random = crate::rng::stream(1, &[]);
+        let (mut again, mut afresh) = (Ranker::default(), Ranker::default());
+        for round in 0..300 {
+            // Few distinct scores tie often; the change between rounds grows from small to large and back.
+            let n = 1 + round / 100 * 40;
+            let spread = 1 + (round % 100) as i32;
+            let scores: Vec<f64> =
+                (0..n).map(|i| f64::from(i as i32 + random.random_range(0..spread))).collect();
+            let labels: Vec<f32> = (0..n).map(|_| random.random_range(0..3) as f32).collect();
+            for ties in [Ties::Average, Ties::Input, Ties::Worst] {
+                let rule = RankRule { ties, ..RankRule::default() };
+                let expected = afresh.rank(&scores, &labels, rule);
+                assert_eq!(again.rank_again(&scores, &labels, rule), expected);
+            }
+        }
     }
 }

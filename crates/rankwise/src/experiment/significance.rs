@@ -3,10 +3,10 @@
 //! All of them look at the per-query differences `d₁ … d_n` of two systems. With `T = |Σ dᵢ|`:
 //!
 //! ```text
-//! randomisation   p = P( |Σ sᵢ dᵢ| ≥ T ) ,   signs sᵢ = ±1 equally likely        (Fisher; Smucker et al. 2007)
+//! randomisation   p = P( |Σ sᵢ dᵢ| ≥ T ) ,   signs sᵢ = ±1 equally likely        (`smucker2007comparison`)
 //! paired t        p = P( |t_{n−1}| ≥ |mean(d)| / (sd(d)/√n) )
-//! Holm            p̃₍ᵢ₎ = max_{j ≤ i} min(1, (m − j + 1)·p₍ⱼ₎)                       (Holm 1979)
-//! bootstrap       quantiles of the mean over n queries drawn with replacement    (Efron 1979)
+//! Holm            p̃₍ᵢ₎ = max_{j ≤ i} min(1, (m − j + 1)·p₍ⱼ₎)                       (`holm1979simple`)
+//! bootstrap       quantiles of the mean over n queries drawn with replacement    (`efron1979bootstrap`)
 //! ```
 //!
 //! Everything is symmetric in the two systems, and the same for any number of threads.

@@ -16,10 +16,10 @@ mod columns;
 #[cfg(test)]
 mod tests;
 
-use super::super::{Fitted, Learner, Record, Task};
+use crate::learners::{Fitted, Learner, Task};
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::models::Model;
+use crate::models::{Model, Outcome, Record};
 use crate::watch::{Step, Stop, Watch};
 use climb::{Climb, Hill, measure};
 use rayon::prelude::*;
@@ -91,9 +91,9 @@ impl Learner for CoordinateAscent {
             watch.step(Step { done: passes, total: Some(u64::from(self.passes)), what: &what, value });
         }
         let outcome = match (stop.requested(), climbers.iter().all(|c| c.converged)) {
-            (true, _) => "interrupted",
-            (false, true) => "converged",
-            (false, false) => "rounds used up",
+            (true, _) => Outcome::Interrupted,
+            (false, true) => Outcome::Converged,
+            (false, false) => Outcome::RoundsUsedUp,
         };
         Ok(self.finish(&hill, &climbers, task, passes, outcome))
     }
@@ -113,7 +113,7 @@ impl CoordinateAscent {
         climbers: &[Climber],
         task: &Task<'_>,
         passes: u64,
-        outcome: &str,
+        outcome: Outcome,
     ) -> Fitted {
         let better = |a: &Best, b: &Best| a.criterion > b.criterion;
         let best = climbers.iter().map(|c| &c.best).reduce(|a, b| if better(b, a) { b } else { a });
@@ -128,7 +128,7 @@ impl CoordinateAscent {
         ));
         let used = best.weights.iter().filter(|w| **w != 0.0).count();
         figures.push(("features used".into(), used as f64));
-        let record = Record { outcome: outcome.into(), rounds: passes, figures, notes: notes(hill) };
+        let record = Record { outcome, rounds: passes, figures, notes: notes(hill) };
         Fitted { model: Model::Linear { weights: best.weights.clone(), bias: 0.0 }, record }
     }
 }

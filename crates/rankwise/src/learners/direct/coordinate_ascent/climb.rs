@@ -3,8 +3,8 @@
 use super::CoordinateAscent;
 use super::columns::{Columns, Varying};
 use crate::data::{Dataset, Query};
-use crate::metrics::Metric;
-use crate::rank::Ranking;
+use crate::metrics::{Empty, Metric};
+use crate::rank::Ranker;
 use crate::rng;
 use crate::watch::Stop;
 use rand::RngExt;
@@ -125,10 +125,7 @@ impl<'a> Hill<'a> {
             return;
         };
         let values = self.map_chunks(varying, |trial, chunk| {
-            chunk
-                .iter()
-                .map(|&(q, start)| trial.value(self, climb, q, varying, start, step))
-                .collect::<Vec<_>>()
+            chunk.iter().map(|&at| trial.value(self, climb, varying, at, step)).collect::<Vec<_>>()
         });
         for (&(q, start), value) in varying.queries.iter().zip(values.into_iter().flatten()) {
             climb.values[q] = value;
@@ -146,10 +143,10 @@ impl<'a> Hill<'a> {
     fn gains(&self, climb: &Climb, varying: &Varying, steps: &[f64]) -> Vec<f64> {
         let chunks = self.map_chunks(varying, |trial, chunk| {
             let mut gains = vec![0.0; steps.len()];
-            for &(q, start) in chunk {
+            for &at in chunk {
                 for (gain, &step) in gains.iter_mut().zip(steps) {
-                    let value = trial.value(self, climb, q, varying, start, step);
-                    *gain += self.shares[q] * (value - climb.values[q]);
+                    let value = trial.value(self, climb, varying, at, step);
+                    *gain += self.shares[at.0] * (value - climb.values[at.0]);
                 }
             }
             gains
@@ -182,54 +179,57 @@ impl<'a> Hill<'a> {
             scores.push(own);
             rest = others;
         }
-        scores.par_iter_mut().zip(&mut climb.values).enumerate().for_each(|(q, (scores, value))| {
+        let queries = scores.par_iter_mut().zip(&mut climb.values).enumerate();
+        queries.for_each_init(Ranker::default, |ranker, (q, (scores, value))| {
             let query = self.data.query(q);
             query.dot(weights, scores);
-            *value = measure_query(self.metric, query, scores).unwrap_or(0.0);
+            *value = self.metric.value_of_scores(query.labels(), scores, ranker).unwrap_or(0.0);
         });
         climb.height = self.shares.iter().zip(&climb.values).map(|(s, v)| s * v).sum();
     }
 }
 
-/// Scores of one query after a step; kept from query to query.
+/// Memory for trying steps; the steps of one query come one after another.
 #[derive(Default)]
 struct Trial {
+    query: Option<usize>,
     scores: Vec<f64>,
-    ranker: crate::rank::Ranker,
+    ranker: Ranker,
 }
 
 impl Trial {
+    /// The measure on query `q` after a step along the column whose values there start at `start`.
     fn value(
         &mut self,
         hill: &Hill<'_>,
         climb: &Climb,
-        q: usize,
         varying: &Varying,
-        start: usize,
+        (q, start): (usize, usize),
         step: f64,
     ) -> f64 {
         let query = hill.data.query(q);
         let moved = climb.scores[query.range()].iter().zip(varying.values(start, query.len()));
         self.scores.clear();
         self.scores.extend(moved.map(|(s, &x)| s + step * f64::from(x)));
-        hill.metric.value(query.labels(), self.ranker.rank_again(&self.scores, query.labels(), Default::default())).unwrap_or(0.0)
+        let (labels, rule) = (query.labels(), hill.metric.rank_rule());
+        // One step further, most documents keep their order.
+        let ranking = match self.query.replace(q) {
+            Some(last) if last == q => self.ranker.rank_again(&self.scores, labels, rule),
+            _ => self.ranker.rank(&self.scores, labels, rule),
+        };
+        hill.metric.value(labels, ranking).unwrap_or(0.0)
     }
-}
-
-fn measure_query(metric: &dyn Metric, query: Query<'_>, scores: &[f64]) -> Option<f64> {
-    metric.value(query.labels(), &Ranking::by_scores(scores))
 }
 
 /// The weighted mean of the measure over the queries that it does not skip; 0 when it skips all.
 pub(super) fn measure(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()
-        .map_init(Vec::new, |scores, q| {
+        .map_init(<(Vec<f64>, Ranker)>::default, |(scores, ranker), q| {
             let query = data.query(q);
-            scores.clear();
             scores.resize(query.len(), 0.0);
             query.dot(weights, scores);
-            measure_query(metric, query, scores)
+            metric.value_of_scores(query.labels(), scores, ranker)
         })
         .collect();
     let kept = data.queries().zip(values).filter_map(|(q, v)| Some((q.weight(), v?)));
@@ -237,12 +237,10 @@ pub(super) fn measure(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f
     if weight > 0.0 { sum / weight } else { 0.0 }
 }
 
-/// Each query's part in the weighted mean. Whether a measure skips a query depends on its labels alone.
+/// Each query's part in the weighted mean.
 fn shares(data: &Dataset, metric: &dyn Metric) -> Vec<f64> {
-    let weight = |q: Query<'_>| match measure_query(metric, q, &vec![0.0; q.len()]) {
-        Some(_) => q.weight(),
-        None => 0.0,
-    };
+    let is_skipped = |q: Query<'_>| metric.empty() == Empty::Skip && metric.is_undefined(q.labels());
+    let weight = |q: Query<'_>| if is_skipped(q) { 0.0 } else { q.weight() };
     let weights: Vec<f64> = data.queries().map(weight).collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|w| if total > 0.0 { w / total } else { 0.0 }).collect()

@@ -1,11 +1,15 @@
 use super::climb::{Climb, Hill, best_step, normalise};
 use super::*;
 use crate::data::{Dataset, Features, Parts};
-use crate::metrics::Metric;
+use crate::metrics::{Conventions, Empty, Metric, parse};
 use crate::rank::Ranking;
 use crate::rng;
 use crate::watch::Silent;
 use rand::RngExt;
+
+fn ndcg() -> Box<dyn Metric> {
+    parse("ndcg@3", &Conventions::default()).unwrap()
+}
 
 /// Random features; grades follow the first two, with noise.
 fn random_data(seed: u64, queries: usize, documents: usize, width: usize) -> Dataset {
@@ -98,7 +102,8 @@ fn best_over_all_angles(data: &Dataset) -> f64 {
 
 #[test]
 fn two_features_reach_the_best_of_all_angles() {
-    let learner = CoordinateAscent { restarts: 10, step: 1e-4, steps: 20, tolerance: 0.0, ..Default::default() };
+    let learner =
+        CoordinateAscent { restarts: 10, step: 1e-4, steps: 20, tolerance: 0.0, ..Default::default() };
     for seed in 0..10 {
         let data = random_data(seed, 4, 6, 2);
         let (reached, best) = (figure(&fit(&learner, &data, None), "train"), best_over_all_angles(&data));
@@ -107,7 +112,13 @@ fn two_features_reach_the_best_of_all_angles() {
 }
 
 /// Passes as the text describes them: every candidate's scores from the weights, for all queries.
-fn plain_passes(data: &Dataset, hill: &Hill<'_>, climb: &Climb, learner: &CoordinateAscent, passes: u64) -> Vec<f64> {
+fn plain_passes(
+    data: &Dataset,
+    hill: &Hill<'_>,
+    climb: &Climb,
+    learner: &CoordinateAscent,
+    passes: u64,
+) -> Vec<f64> {
     let deviation = |c: usize| {
         let squares = data.queries().map(|q| {
             let x: Vec<f64> = q.rows().map(|r| f64::from(r.get(c))).collect();
@@ -207,6 +218,20 @@ fn a_query_without_weight_is_a_query_left_out() {
 }
 
 #[test]
+fn a_query_that_the_measure_skips_is_a_query_left_out() {
+    let data = changed(&random_data(8, 12, 6, 4), |p| p.labels[30..36].fill(0.0));
+    let relevant: Vec<usize> =
+        data.queries().filter(|q| q.labels().iter().any(|l| *l > 0.0)).map(|q| q.index()).collect();
+    assert!(!relevant.contains(&5));
+    let skipping = parse("ndcg@3", &Conventions { empty: Empty::Skip, ..Conventions::default() }).unwrap();
+    let learn = |train: &Dataset| {
+        let task = Task { train, valid: None, metric: &*skipping, seed: 3 };
+        CoordinateAscent::default().fit(&task, &mut Silent::default()).unwrap()
+    };
+    assert_near(weights(&learn(&data)), weights(&learn(&data.select_queries(&relevant))));
+}
+
+#[test]
 fn validation_queries_choose_among_starts_and_passes() {
     let (train, valid) = (random_data(10, 6, 10, 12), random_data(11, 40, 10, 12));
     let learner = CoordinateAscent::default();
@@ -279,16 +304,3 @@ fn parameters_out_of_range_are_refused_by_name() {
     assert!(CoordinateAscent::default().check().is_ok());
     assert!(toml::from_str::<CoordinateAscent>("stride = 1").is_err());
 }
-
-struct Plain;
-impl Metric for Plain {
-    fn name(&self) -> String { "ndcg@3".into() }
-    fn value(&self, labels: &[f32], r: &Ranking) -> Option<f64> {
-        let dcg = |g: Vec<f32>| g.iter().take(3).enumerate().map(|(i, g)| (g.exp2() as f64 - 1.0) / ((i + 2) as f64).log2()).sum::<f64>();
-        let mut l = labels.to_vec();
-        l.sort_by(|a, b| b.total_cmp(a));
-        let ideal = dcg(l);
-        (ideal > 0.0).then(|| dcg(r.order().iter().map(|&d| labels[d as usize]).collect()) / ideal)
-    }
-}
-fn ndcg() -> Box<dyn Metric> { Box::new(Plain) }
