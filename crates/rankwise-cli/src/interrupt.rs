@@ -42,8 +42,3 @@ pub(crate) fn stoppable<T>(work: impl FnOnce(&Stop) -> T) -> T {
     CAN_STOP.store(false, Ordering::Relaxed);
     result
 }
-
-/// Whether Ctrl-C was pressed.
-pub(crate) fn requested() -> bool {
-    STOP.requested()
-}

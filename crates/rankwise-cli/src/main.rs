@@ -17,8 +17,10 @@ const FAILURE: u8 = 2;
 /// Learn to rank: read judged data, train rankers, measure and compare rankings.
 #[derive(Parser)]
 #[command(name = "rankwise", version, arg_required_else_help = true, infer_subcommands = true)]
-#[command(after_help = "FILE may be plain, .gz or .zst, or `-` for standard input; LETOR/SVMlight text, CSV or TSV.\n\
-    Every command has --help with examples; most have --json for machines.")]
+#[command(
+    after_help = "FILE may be plain, .gz or .zst, or `-` for standard input; LETOR/SVMlight text, CSV or TSV.\n\
+    Every command has --help with examples; most have --json for machines."
+)]
 struct Arguments {
     /// Threads to use; all cores when not given. Results do not depend on it.
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

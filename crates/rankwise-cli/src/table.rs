@@ -1,6 +1,6 @@
 //! Plain tables for people: no frames, one space-separated column after another, numbers to the right.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// The width of a terminal that everything must fit in, and of output that goes to no terminal.
 const WIDTH: u16 = 80;
@@ -9,22 +9,21 @@ const WIDTH: u16 = 80;
 pub(crate) struct Columns {
     table: Table,
     right: Vec<bool>,
+    header: bool,
 }
 
 impl Columns {
     pub(crate) fn new(headers: &[&str]) -> Self {
         let right: Vec<bool> = headers.iter().map(|h| h.starts_with('>')).collect();
         let mut table = Table::new();
-        table.load_preset("                   ");
-        table.set_style(TableComponent::HeaderLines, '─');
-        table.set_style(TableComponent::MiddleHeaderIntersections, ' ');
+        table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction(' ')));
         if !table.is_tty() {
             table.set_width(WIDTH);
         }
         table.set_content_arrangement(ContentArrangement::Dynamic);
         let cells = headers.iter().zip(&right).map(|(h, &r)| aligned(h.trim_start_matches('>'), r));
         table.set_header(cells);
-        Columns { table, right }
+        Columns { table, right, header: true }
     }
 
     /// Lets rows be as wide as they are, for tables that programs or spreadsheets will read.
@@ -35,7 +34,7 @@ impl Columns {
 
     /// Leaves the headers out.
     pub(crate) fn headless(mut self) -> Self {
-        self.table.set_header(Vec::<Cell>::new());
+        self.header = false;
         self
     }
 
@@ -47,7 +46,8 @@ impl Columns {
 
     /// The table, each line without trailing spaces.
     pub(crate) fn render(&self) -> String {
-        self.table.trim_fmt().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        let skipped = if self.header { 0 } else { 2 };
+        self.table.lines().skip(skipped).map(|line| format!("{}\n", line.trim_end())).collect()
     }
 }
 

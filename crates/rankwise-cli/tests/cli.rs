@@ -129,7 +129,8 @@ fn data_comes_by_pipe_and_compressed() {
     };
     assert_eq!(stats("data.txt"), stats("again.tsv.gz"));
 
-    let mut child = place.command("stats - --json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        place.command("stats - --json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(&fs::read(place.path("again.txt.zst")).unwrap()).unwrap();
     let piped: serde_json::Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(piped["documents"], stats("data.txt").0);
@@ -210,7 +211,10 @@ fn a_full_disk_is_told_and_leaves_nothing() {
         "train regression --train data.txt -o /dev/full",
     ] {
         let message = place.fails(arguments);
-        assert!(message.contains("/dev/full") && message.contains("space"), "rankwise {arguments}: {message}");
+        assert!(
+            message.contains("/dev/full") && message.contains("space"),
+            "rankwise {arguments}: {message}"
+        );
     }
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = place.command("score m.json data.txt").stdout(full).output().unwrap();
@@ -221,7 +225,12 @@ fn a_full_disk_is_told_and_leaves_nothing() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let place = Place::with_data();
-    let mut child = place.command("stats data.txt --features").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = place
+        .command("stats data.txt --features")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
@@ -286,7 +295,11 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(!text(&output.stderr).contains('\u{1b}'), "rankwise {arguments} colours its notes");
         for line in text(&output.stdout).lines() {
-            assert!(line.chars().count() <= 80, "rankwise {arguments}: {} wide: {line}", line.chars().count());
+            assert!(
+                line.chars().count() <= 80,
+                "rankwise {arguments}: {} wide: {line}",
+                line.chars().count()
+            );
             assert!(!line.contains('\u{1b}'), "rankwise {arguments} colours a pipe: {line}");
         }
     }
@@ -311,7 +324,10 @@ fn every_command_explains_itself() {
         assert!(command == "demo" || help.contains("Examples:"), "{command} --help has no example");
     }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert!(place.ok(&format!("completions {shell}")).contains("coordinate") || !place.ok(&format!("completions {shell}")).is_empty());
+        assert!(
+            place.ok(&format!("completions {shell}")).contains("coordinate")
+                || !place.ok(&format!("completions {shell}")).is_empty()
+        );
     }
 }
 

@@ -1,12 +1,12 @@
 //! What is asked of every learner, whatever it does.
 
+use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
 use rankwise::learners::{Entry, Fitted, LEARNERS, Task};
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
 use rankwise::models::{Model, Outcome, Ranker};
 use rankwise::rng;
 use rankwise::watch::{Silent, Step, Stop, Watch};
-use rand::RngExt;
 use toml::Table;
 
 fn ndcg() -> Box<dyn Metric> {
@@ -47,7 +47,7 @@ fn fit(entry: &Entry, train: &Dataset, seed: u64) -> Fitted {
 }
 
 fn mean_ndcg(model: &Model, data: &Dataset) -> f64 {
-    evaluate(data, &model.scores(data).unwrap(), &[ndcg()]).unwrap().mean(0)
+    evaluate(data, &model.scores(data).unwrap(), &[ndcg()]).unwrap().mean(0).unwrap()
 }
 
 fn ranker(entry: &Entry, data: &Dataset, fitted: Fitted) -> Ranker {
@@ -55,6 +55,7 @@ fn ranker(entry: &Entry, data: &Dataset, fitted: Fitted) -> Ranker {
         learner: (&entry.card).into(),
         parameters: entry.complete(&Table::new()).unwrap(),
         metric: "ndcg@10".into(),
+        conventions: Conventions::default(),
         seed: 1,
         normalizer: None,
         columns: data.columns().clone(),
@@ -75,7 +76,8 @@ fn every_learner_learns_what_can_be_learned() {
 
 #[test]
 fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
-    let train = Synth { queries: Some(12), ..Synth::new(Shape::named("ohsumed").unwrap()) }.generate().unwrap();
+    let train =
+        Synth { queries: Some(12), ..Synth::new(Shape::named("ohsumed").unwrap()) }.generate().unwrap();
     for entry in LEARNERS {
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -186,7 +188,11 @@ fn odd_data_stays_finite() {
             let fitted = fit(entry, data, 1);
             let scores = fitted.model.scores(data);
             assert!(scores.is_ok(), "{} on {what}: {}", entry.card.name, scores.unwrap_err());
-            assert!(fitted.record.figures.iter().all(|(_, v)| v.is_finite()), "{} on {what}", entry.card.name);
+            assert!(
+                fitted.record.figures.iter().all(|(_, v)| v.is_finite()),
+                "{} on {what}",
+                entry.card.name
+            );
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use rankwise::data::{Columns, Dataset, Features, Normalizer, Parts};
+use rankwise::metrics::Conventions;
 use rankwise::models::{LearnerCard, Model, Outcome, Ranker, Record};
 
 fn example() -> Ranker {
@@ -9,6 +10,7 @@ fn example() -> Ranker {
         learner: LearnerCard { name: "x".into(), title: "X".into(), citations: vec!["a2000b".into()] },
         parameters: "c = 0.1\nname = \"é\"".parse().unwrap(),
         metric: "ndcg@10".into(),
+        conventions: Conventions::default(),
         seed: u64::MAX >> 1,
         normalizer: Some(Normalizer::parse("log,min-max").unwrap()),
         columns: Columns { first_id: 0, names: Some(vec!["a".into(), "b".into(), "c".into()]) },
@@ -61,7 +63,9 @@ fn every_kind_of_damage_has_its_own_message() {
     assert!(refusal(&forged("[\"a\",\"b\",\"c\"]", "[\"a\"]")).contains("as many features"));
     assert!(refusal(&forged("\"weights\":[", "\"weights\":[1e999,")).contains("out of range"));
     assert!(refusal(&forged("\"first_id\":0", "\"first_id\":4000000000")).contains("first feature"));
-    assert!(refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))).starts_with("it is not JSON"));
+    assert!(
+        refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))).starts_with("it is not JSON")
+    );
 }
 
 #[test]

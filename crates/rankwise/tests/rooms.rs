@@ -18,7 +18,8 @@ fn rust_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
 
 /// The rooms named in `crate::ROOM` or `use crate::{ROOM, …}` outside comments.
 fn rooms_used(text: &str) -> Vec<&'static str> {
-    let code: String = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let code: String =
+        text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     let named = |room: &str| code.contains(&format!("crate::{room}::"));
     let listed = |room: &str| {
         code.split("crate::{").skip(1).any(|rest| {

@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 
 /// Compare models or score files on the same data: differences, p-values, wins and losses.
 #[derive(Args)]
-#[command(after_help = "Every other system is compared with the first, or with --baseline; --all-pairs compares all.\n\
+#[command(
+    after_help = "Every other system is compared with the first, or with --baseline; --all-pairs compares all.\n\
     p is of the paired randomisation test, adjusted by Holm's method for the pairs shown.\n\n\
     Examples:\n  rankwise compare test.txt production.json candidate.json\n  \
-    rankwise compare test.txt a.txt b.txt c.json --metric map --all-pairs")]
+    rankwise compare test.txt a.txt b.txt c.json --metric map --all-pairs"
+)]
 pub(crate) struct Compare {
     /// The judged data
     file: PathBuf,
@@ -138,10 +140,21 @@ fn as_text(comparison: &Comparison, metric: &str, conventions: &str) -> String {
     let interval = format!(">{percent}% interval");
     let mut systems = table::Columns::new(&["system", &format!(">{metric}"), &interval]);
     for system in &comparison.systems {
-        systems.row([system.name.clone(), table::four(system.mean), range(system.interval.low, system.interval.high)]);
+        systems.row([
+            system.name.clone(),
+            table::four(system.mean),
+            range(system.interval.low, system.interval.high),
+        ]);
     }
     let mut pairs = table::Columns::new(&[
-        "compared", ">difference", &interval, ">win/tie/loss", ">effect", ">p", ">p Holm", ">t-test p",
+        "compared",
+        ">difference",
+        &interval,
+        ">win/tie/loss",
+        ">effect",
+        ">p",
+        ">p Holm",
+        ">t-test p",
     ]);
     for pair in &comparison.pairs {
         let name = |i: usize| short(&comparison.systems[i].name);

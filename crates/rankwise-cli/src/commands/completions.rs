@@ -4,8 +4,10 @@ use clap_complete::Shell;
 
 /// Print completions for a shell.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  rankwise completions bash > ~/.local/share/bash-completion/completions/rankwise\n  \
-    rankwise completions zsh > ~/.zfunc/_rankwise")]
+#[command(
+    after_help = "Examples:\n  rankwise completions bash > ~/.local/share/bash-completion/completions/rankwise\n  \
+    rankwise completions zsh > ~/.zfunc/_rankwise"
+)]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,

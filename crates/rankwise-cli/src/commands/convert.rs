@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 /// Convert data between formats, by the extension of OUT.
 #[derive(Args)]
-#[command(after_help = "OUT may end in .txt (LETOR text), .csv, .tsv, .parquet (where built in) or .qrels, and then .gz or .zst.\n\n\
+#[command(
+    after_help = "OUT may end in .txt (LETOR text), .csv, .tsv, .parquet (where built in) or .qrels, and then .gz or .zst.\n\n\
     Examples:\n  rankwise convert train.txt train.csv\n  rankwise convert MSLR-WEB10K/Fold1/train.txt train.txt.zst\n  \
-    rankwise convert judged.csv judged.qrels")]
+    rankwise convert judged.csv judged.qrels"
+)]
 pub(crate) struct Convert {
     /// The data to read
     input: PathBuf,
@@ -27,8 +29,11 @@ impl Convert {
         interrupt::will_write(&self.output);
         let name = self.output.to_string_lossy();
         let unpacked = name.trim_end_matches(".gz").trim_end_matches(".zst");
-        let notes =
-            if unpacked.ends_with(".qrels") { write_qrels(&data, &self.output)? } else { write(&data, &self.output, None)? };
+        let notes = if unpacked.ends_with(".qrels") {
+            write_qrels(&data, &self.output)?
+        } else {
+            write(&data, &self.output, None)?
+        };
         output::notes(&notes);
         Ok(())
     }

@@ -79,7 +79,7 @@ impl Eval {
     }
 
     fn evaluate_run(&self, run: &Path, metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
-        let topics = if self.complete { Topics::Judged } else { Topics::Both };
+        let topics = if self.complete { Topics::AllJudged } else { Topics::InBoth };
         let judged = join(&read_qrels(&self.file)?, &read_run(run)?, topics);
         output::notes(&judged.notes);
         let lists: Vec<JudgedList<'_>> = judged
@@ -97,8 +97,12 @@ impl Eval {
     }
 
     fn as_json(&self, evaluation: &Evaluation) -> Result<serde_json::Value> {
-        let means: serde_json::Map<_, _> =
-            evaluation.metrics.iter().enumerate().map(|(m, name)| (name.clone(), json!(evaluation.mean(m)))).collect();
+        let means: serde_json::Map<_, _> = evaluation
+            .metrics
+            .iter()
+            .enumerate()
+            .map(|(m, name)| (name.clone(), json!(evaluation.mean(m))))
+            .collect();
         let mut value = json!({
             "queries": evaluation.query_ids.len(),
             "conventions": self.measuring.conventions()?,
@@ -124,10 +128,12 @@ impl Eval {
         let body = if self.per_query { per_query(evaluation) } else { means(evaluation) };
         let conventions = self.measuring.conventions()?.describe().join(" ");
         Ok(format!(
-            "{body}\n{}; {}: {}\n",
-            output::count(evaluation.query_ids.len(), "query", "queries"),
-            self.measuring.describe(),
-            table::wrap(&conventions)
+            "{body}\n{}\n",
+            table::wrap(&format!(
+                "{}; {}: {conventions}",
+                output::count(evaluation.query_ids.len(), "query", "queries"),
+                self.measuring.describe()
+            ))
         ))
     }
 }

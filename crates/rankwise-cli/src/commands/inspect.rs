@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 /// Tell what a model is: learner, parameters, training record, weights.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect model.json --json | jq .record")]
+#[command(
+    after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect model.json --json | jq .record"
+)]
 pub(crate) struct Inspect {
     /// The model
     model: PathBuf,

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 /// Split data by query: into shares, parts, or train/valid/test folds.
 #[derive(Args)]
-#[command(after_help = "A query is never split. Queries are shuffled with the seed unless --in-order is given.\n\n\
+#[command(
+    after_help = "A query is never split. Queries are shuffled with the seed unless --in-order is given.\n\n\
     Examples:\n  rankwise split all.txt -o data --shares 0.6,0.2,0.2    data/train.txt, valid.txt, test.txt\n  \
     rankwise split all.txt -o data --parts 5               data/S1.txt … data/S5.txt\n  \
-    rankwise split all.txt -o data --folds 5               data/Fold1/{train,valid,test}.txt …")]
+    rankwise split all.txt -o data --folds 5               data/Fold1/{train,valid,test}.txt …"
+)]
 pub(crate) struct Split {
     /// The data to read
     input: PathBuf,
@@ -52,7 +54,9 @@ impl Split {
         let data = self.reading.read(&self.input)?;
         let order = if self.in_order { Order::InOrder } else { Order::Shuffled(self.seed) };
         match (self.shares.as_slice(), self.parts, self.folds) {
-            (shares @ [_, _, ..], None, None) => self.write_all(&self.output, &names(shares.len()), split(&data, shares, order)?),
+            (shares @ [_, _, ..], None, None) => {
+                self.write_all(&self.output, &names(shares.len()), split(&data, shares, order)?)
+            }
             (_, Some(k), None) => {
                 if k < 2 {
                     bail!("--parts {k} splits nothing; give 2 or more");

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 /// Tell what is in data: queries, grades, features, and what is odd about them.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  rankwise stats train.txt\n  rankwise stats S1.txt S2.txt S3.txt --features\n  \
-    rankwise stats train.txt --json | jq .grades")]
+#[command(
+    after_help = "Examples:\n  rankwise stats train.txt\n  rankwise stats S1.txt S2.txt S3.txt --features\n  \
+    rankwise stats train.txt --json | jq .grades"
+)]
 pub(crate) struct Stats {
     /// The data; several files are taken together
     #[arg(required = true, value_name = "FILE")]
@@ -68,7 +70,11 @@ fn summary(found: &Found) -> String {
     line("equal features", if groups.is_empty() { "0".into() } else { groups.join("; ") });
     line(
         "missing values",
-        format!("{} in {}", output::thousands(found.missing_values), output::count(found.features_with_missing, "feature", "features")),
+        format!(
+            "{} in {}",
+            output::thousands(found.missing_values),
+            output::count(found.features_with_missing, "feature", "features")
+        ),
     );
     line("repeated documents", output::thousands(found.duplicate_documents));
     line("of conflicting grades", output::thousands(found.conflicting_documents));

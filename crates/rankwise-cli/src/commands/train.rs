@@ -13,10 +13,12 @@ use std::process::ExitCode;
 
 /// Train a learner and write its model.
 #[derive(Args)]
-#[command(after_help = "Ctrl-C stops training and keeps the best model so far; a second one ends the program.\n\n\
+#[command(
+    after_help = "Ctrl-C stops training and keeps the best model so far; a second one ends the program.\n\n\
     Examples:\n  rankwise train regression --train train.txt -o model.json\n  \
     rankwise train coordinate-ascent --train S1.txt S2.txt S3.txt --valid S4.txt \\\n      \
-    --metric ndcg@10 --set restarts=3 --seed 7 -o model.json")]
+    --metric ndcg@10 --set restarts=3 --seed 7 -o model.json"
+)]
 pub(crate) struct Train {
     /// The learner: see `rankwise learners`
     learner: String,
@@ -85,6 +87,7 @@ impl Train {
             learner: (&learner.card).into(),
             parameters,
             metric: metric.name(),
+            conventions: metric.conventions().clone(),
             seed: self.seed,
             normalizer,
             columns,

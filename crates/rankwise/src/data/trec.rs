@@ -282,6 +282,9 @@ fn made_up_ids(data: &Dataset) -> Vec<String> {
     let without = (0..data.len()).filter(|&i| data.document_id(i).is_none_or(str::is_empty)).count();
     match without {
         0 => Vec::new(),
-        n => vec![format!("{n} of {} documents have no id and are called QID-N, N-th of the query", data.len())],
+        n => vec![format!(
+            "{n} of {} documents have no id and are called QID-N, N-th of the query",
+            data.len()
+        )],
     }
 }

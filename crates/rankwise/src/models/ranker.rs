@@ -4,6 +4,7 @@ use super::{Model, Record};
 use crate::card::Card;
 use crate::data::{Columns, Dataset, Features, Normalizer};
 use crate::error::{Error, Result};
+use crate::metrics::Conventions;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -17,8 +18,10 @@ pub struct Ranker {
     pub learner: LearnerCard,
     /// The algorithm's parameters, defaults included.
     pub parameters: toml::Table,
-    /// The measure it was chosen by, with its options.
+    /// The measure it was chosen by.
     pub metric: String,
+    /// The conventions of that measure.
+    pub conventions: Conventions,
     /// The seed of all random choices.
     pub seed: u64,
     /// The scaling applied to each query before scoring.

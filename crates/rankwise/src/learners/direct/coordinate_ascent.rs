@@ -16,9 +16,9 @@ mod columns;
 #[cfg(test)]
 mod tests;
 
-use crate::learners::{Fitted, Learner, Task};
 use crate::card::Card;
 use crate::error::{Error, Result};
+use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
 use crate::watch::{Step, Stop, Watch};
 use climb::{Climb, Hill, measure};

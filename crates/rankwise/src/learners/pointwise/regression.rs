@@ -98,21 +98,8 @@ fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
 mod tests {
     use super::*;
     use crate::data::{Features, Parts};
-    use crate::metrics::Metric;
-    use crate::rank::Ranking;
+    use crate::metrics::{Conventions, parse};
     use crate::watch::Silent;
-
-    struct Nothing;
-
-    impl Metric for Nothing {
-        fn name(&self) -> String {
-            "nothing".into()
-        }
-
-        fn value(&self, _: &[f32], _: &Ranking) -> Option<f64> {
-            None
-        }
-    }
 
     /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept 0.1,
     /// and leaves a mean squared error of 0.05.
@@ -126,7 +113,8 @@ mod tests {
             ..Parts::default()
         })
         .unwrap();
-        let task = Task { train: &train, valid: None, metric: &Nothing, seed: 1 };
+        let metric = parse("ndcg", &Conventions::default()).unwrap();
+        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
         let fitted = Regression { ridge: 0.0 }.fit(&task, &mut Silent::default()).unwrap();
         let Model::Linear { weights, bias } = &fitted.model;
         assert!((weights[0] - 0.6).abs() < 1e-12 && (bias - 0.1).abs() < 1e-12);

@@ -256,7 +256,7 @@ fn odd_data_stays_finite() {
             let fitted = fit(&learner, data, Some(data));
             assert!(weights(&fitted).iter().all(|w| w.is_finite()));
             assert!(fitted.record.figures.iter().all(|f| f.1.is_finite()));
-            assert_eq!(fitted.record.outcome, "converged");
+            assert_eq!(fitted.record.outcome, Outcome::Converged);
         }
     }
     assert!(weights(&fit(&learner, &constant, None)).iter().all(|w| *w == 0.0));
@@ -280,14 +280,14 @@ fn a_request_to_stop_keeps_the_best_so_far() {
     let task = Task { train: &data, valid: None, metric: &*ndcg(), seed: 1 };
     let learner = CoordinateAscent { tolerance: 0.0, ..Default::default() };
     let stopped = learner.fit(&task, &mut StopAfter(1, Stop::default())).unwrap();
-    assert_eq!((stopped.record.outcome.as_str(), stopped.record.rounds), ("interrupted", 1));
+    assert_eq!((stopped.record.outcome, stopped.record.rounds), (Outcome::Interrupted, 1));
     let mut at_once = StopAfter(9, Stop::default());
     at_once.1.request();
     let unmoved = learner.fit(&task, &mut at_once).unwrap();
-    assert_eq!((unmoved.record.outcome.as_str(), unmoved.record.rounds), ("interrupted", 0));
+    assert_eq!((unmoved.record.outcome, unmoved.record.rounds), (Outcome::Interrupted, 0));
     assert!(figure(&stopped, "train") > figure(&unmoved, "train"));
     let one_pass = CoordinateAscent { passes: 1, ..learner }.fit(&task, &mut Silent::default()).unwrap();
-    assert_eq!(one_pass.record.outcome, "rounds used up");
+    assert_eq!(one_pass.record.outcome, Outcome::RoundsUsedUp);
     assert_eq!(one_pass.model, stopped.model);
 }
 
