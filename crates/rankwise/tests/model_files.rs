@@ -53,7 +53,7 @@ fn a_model_comes_back_bit_by_bit() {
 fn every_kind_of_damage_has_its_own_message() {
     assert_eq!(refusal(""), "it is empty or cut short");
     assert_eq!(refusal(&text()[..200]), "it is empty or cut short");
-    assert!(refusal("0 qid:1 1:0.5\n").starts_with("it is not JSON"));
+    assert!(refusal("0 qid:1 1:0.5\n").starts_with("it is not a JSON document"));
     assert!(refusal("{\"a\": 1}").contains("does not say that it is a rankwise-model"));
     assert!(refusal(&text().replace("\"version\": 1", "\"version\": 2")).contains("use a newer one"));
     assert!(refusal(&text().replace("\"version\": 1", "\"version\": 0")).contains("no valid format version"));
@@ -64,7 +64,8 @@ fn every_kind_of_damage_has_its_own_message() {
     assert!(refusal(&forged("\"weights\":[", "\"weights\":[1e999,")).contains("out of range"));
     assert!(refusal(&forged("\"first_id\":0", "\"first_id\":4000000000")).contains("first feature"));
     assert!(
-        refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))).starts_with("it is not JSON")
+        refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)))
+            .starts_with("it is not a JSON document")
     );
 }
 

@@ -59,8 +59,7 @@ impl Demo {
 fn leaderboard(comparison: &Comparison, seconds: &[f64]) -> String {
     let mut order: Vec<usize> = (0..comparison.systems.len()).collect();
     order.sort_by(|&a, &b| comparison.systems[b].mean.total_cmp(&comparison.systems[a].mean));
-    let mut table =
-        table::Columns::new(&["learner", ">NDCG@10", ">95% interval", ">better than no ranking", ">seconds"]);
+    let mut table = table::Columns::new(&["learner", ">NDCG@10", ">95% interval", ">p", ">seconds"]);
     for i in order {
         let system = &comparison.systems[i];
         let pair = comparison.pairs.iter().find(|p| p.system == i);
@@ -68,9 +67,13 @@ fn leaderboard(comparison: &Comparison, seconds: &[f64]) -> String {
             system.name.clone(),
             table::four(system.mean),
             format!("{:.4} to {:.4}", system.interval.low, system.interval.high),
-            pair.map_or(String::new(), |p| format!("p {}", table::probability(p.p_permutation_holm))),
+            pair.map_or(String::new(), |p| table::probability(p.p_permutation_holm)),
             pair.map_or(String::new(), |_| format!("{:.2}", seconds[i])),
         ]);
     }
-    format!("{}\non {} test queries; p by a paired randomisation test\n", table.render(), comparison.queries)
+    format!(
+        "{}\n{} test queries; p against no ranking at all, by a paired randomisation test\n",
+        table.render(),
+        comparison.queries
+    )
 }

@@ -57,7 +57,7 @@ fn describe(entry: &Entry) -> String {
         "{} ({})\n{}\nFrom: {}\n\n{}\nSet one with `rankwise train {} --set name=value`.\n",
         card.title,
         card.name,
-        card.summary,
+        table::wrap(card.summary),
         card.citations.join(", "),
         table.render(),
         card.name

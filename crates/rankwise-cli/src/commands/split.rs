@@ -58,8 +58,11 @@ impl Split {
                 self.write_all(&self.output, &names(shares.len()), split(&data, shares, order)?)
             }
             (_, Some(k), None) => {
-                if k < 2 {
-                    bail!("--parts {k} splits nothing; give 2 or more");
+                if !(2..=data.query_count()).contains(&k) {
+                    bail!(
+                        "--parts {k} cannot be: there are {} queries, and 2 parts at least",
+                        data.query_count()
+                    );
                 }
                 let names = (1..=k).map(|i| format!("S{i}")).collect::<Vec<_>>();
                 self.write_all(&self.output, &names, split(&data, &vec![1.0; k], order)?)

@@ -82,7 +82,7 @@ impl Ranker {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(Error::model(format!("it is larger than {MAX_BYTES} bytes")));
         }
-        let tag: Tag = serde_json::from_slice(bytes).map_err(not_json)?;
+        let tag: Tag = serde_json::from_slice(bytes).map_err(not_ours)?;
         if tag.format.as_deref() != Some(FORMAT) {
             return Err(Error::model(format!("it does not say that it is a {FORMAT}")));
         }
@@ -95,11 +95,11 @@ impl Ranker {
             }
             _ => return Err(Error::model("it has no valid format version")),
         }
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(not_json)?;
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(bad_field)?;
         if checksum(envelope.ranker.get().as_bytes()) != envelope.checksum {
             return Err(Error::model("its checksum does not match: it was damaged or edited"));
         }
-        let ranker: Ranker = serde_json::from_str(envelope.ranker.get()).map_err(not_json)?;
+        let ranker: Ranker = serde_json::from_str(envelope.ranker.get()).map_err(bad_field)?;
         ranker.check()?;
         Ok(ranker)
     }
@@ -109,13 +109,15 @@ fn checksum(bytes: &[u8]) -> String {
     format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
 }
 
-fn not_json(error: serde_json::Error) -> Error {
-    use serde_json::error::Category;
+fn not_ours(error: serde_json::Error) -> Error {
     Error::model(match error.classify() {
-        Category::Eof => "it is empty or cut short".to_string(),
-        Category::Data => format!("a field is not as it should be: {error}"),
-        _ => format!("it is not JSON: {error}"),
+        serde_json::error::Category::Eof => "it is empty or cut short".to_string(),
+        _ => format!("it is not a JSON document of the kind: {error}"),
     })
+}
+
+fn bad_field(error: serde_json::Error) -> Error {
+    Error::model(format!("a field is not as it should be: {error}"))
 }
 
 /// Pretty enough to read, without spreading a thousand weights over a thousand lines.
