@@ -315,9 +315,8 @@ mod tests {
         for round in 0..300 {
             // Few distinct scores tie often; the change between rounds grows from small to large and back.
             let n = 1 + round / 100 * 40;
-            let spread = 1 + (round % 100) as i32;
-            let scores: Vec<f64> =
-                (0..n).map(|i| f64::from(i as i32 + random.random_range(0..spread))).collect();
+            let spread = 1 + round % 100;
+            let scores: Vec<f64> = (0..n).map(|i| f64::from(i + random.random_range(0..spread))).collect();
             let labels: Vec<f32> = (0..n).map(|_| random.random_range(0..3) as f32).collect();
             for ties in [Ties::Average, Ties::Input, Ties::Worst] {
                 let rule = RankRule { ties, ..RankRule::default() };

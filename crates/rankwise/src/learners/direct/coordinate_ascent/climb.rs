@@ -76,7 +76,7 @@ impl<'a> Hill<'a> {
     }
 
     /// Start number `start`. The first weighs each feature by its correlation with the grades; the others point in
-    /// random directions, which found better optima on OHSUMED than starts near the first.
+    /// random directions. (On OHSUMED, starts with the correlations' signs ended neither higher nor lower.)
     pub fn start(&self, start: u64) -> Climb {
         let mut random = rng::stream(self.seed, &[START_STREAM, start]);
         let mut weight = |c: usize| match self.scales[c] {
