@@ -16,9 +16,15 @@ const FAILURE: u8 = 2;
 
 /// Learn to rank: read judged data, train rankers, measure and compare rankings.
 #[derive(Parser)]
-#[command(name = "rankwise", version, arg_required_else_help = true, infer_subcommands = true)]
 #[command(
-    after_help = "FILE may be plain, .gz or .zst, or `-` for standard input; LETOR/SVMlight text, CSV or TSV.\n\
+    name = "rankwise",
+    version,
+    arg_required_else_help = true,
+    infer_subcommands = true,
+    max_term_width = 80
+)]
+#[command(
+    after_help = "FILE is LETOR/SVMlight text, CSV or TSV; plain, .gz or .zst; or `-`: standard input.\n\
     Every command has --help with examples; most have --json for machines."
 )]
 struct Arguments {

@@ -30,9 +30,6 @@ pub(crate) struct Compare {
     #[arg(long, default_value = "ndcg@10", value_name = "MEASURE")]
     metric: String,
 
-    #[command(flatten)]
-    measuring: Measuring,
-
     /// The system to compare the others with, as it was typed; the first when not given
     #[arg(long, value_name = "SYSTEM", conflicts_with = "all_pairs")]
     baseline: Option<PathBuf>,
@@ -52,6 +49,9 @@ pub(crate) struct Compare {
     /// For machines
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    measuring: Measuring,
 
     #[command(flatten)]
     reading: Input,
@@ -146,46 +146,42 @@ fn as_text(comparison: &Comparison, metric: &str, conventions: &str) -> String {
             range(system.interval.low, system.interval.high),
         ]);
     }
-    let mut pairs = table::Columns::new(&[
-        "compared",
-        ">difference",
-        &interval,
-        ">win/tie/loss",
-        ">effect",
-        ">p",
-        ">p Holm",
-        ">t-test p",
-    ]);
+    let names = short_names(comparison);
+    let mut pairs =
+        table::Columns::new(&["compared", ">diff", &interval, ">w/t/l", ">effect", ">p", ">t-test p"]);
     for pair in &comparison.pairs {
-        let name = |i: usize| short(&comparison.systems[i].name);
         pairs.row([
-            format!("{} − {}", name(pair.system), name(pair.against)),
+            format!("{} − {}", names[pair.system], names[pair.against]),
             format!("{:+.4}", pair.difference),
             range(pair.interval.low, pair.interval.high),
             format!("{}/{}/{}", pair.wins, pair.ties, pair.losses),
             pair.effect_size.map_or("–".into(), |d| format!("{d:+.2}")),
-            table::probability(pair.p_permutation),
             table::probability(pair.p_permutation_holm),
-            table::probability(pair.p_t),
+            table::probability(pair.p_t_holm),
         ]);
     }
     let skipped = match comparison.skipped.len() {
         0 => String::new(),
         n => format!(", {} left out as undefined", output::count(n, "query", "queries")),
     };
-    format!(
-        "{}\n{}\n{}{skipped}; {conventions}\n",
-        systems.render(),
-        pairs.render(),
-        output::count(comparison.queries, "query", "queries")
-    )
+    let caption = format!(
+        "{}{skipped}; {conventions}. p by the paired randomisation test, and by the paired t-test; both adjusted by \
+         Holm's method for {}. w/t/l: queries won, tied, lost. Effect: mean over deviation of the differences.",
+        output::count(comparison.queries, "query", "queries"),
+        output::count(comparison.pairs.len(), "pair", "pairs")
+    );
+    format!("{}\n{}\n{}\n", systems.render(), pairs.render(), table::wrap(&caption))
 }
 
 fn range(low: f64, high: f64) -> String {
-    format!("{low:.4} to {high:.4}")
+    format!("{low:.4}…{high:.4}")
 }
 
-/// The file's name alone, which is enough to tell systems apart in a narrow column.
-fn short(name: &str) -> String {
-    Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy().into_owned())
+/// The files' names alone, which fit a narrow column, unless two are alike.
+fn short_names(comparison: &Comparison) -> Vec<String> {
+    let full: Vec<String> = comparison.systems.iter().map(|s| s.name.clone()).collect();
+    let stem = |name: &String| Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
+    let short: Vec<String> = full.iter().map(|n| stem(n).unwrap_or_else(|| n.clone())).collect();
+    let alike = short.iter().enumerate().any(|(i, name)| short[..i].contains(name));
+    if alike { full } else { short }
 }

@@ -40,9 +40,6 @@ pub(crate) struct Eval {
     #[arg(long, default_value = "ndcg@10,map,mrr,p@10,err", value_name = "MEASURES")]
     metrics: String,
 
-    #[command(flatten)]
-    measuring: Measuring,
-
     /// Show every query
     #[arg(long)]
     per_query: bool,
@@ -50,6 +47,9 @@ pub(crate) struct Eval {
     /// For machines
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    measuring: Measuring,
 
     #[command(flatten)]
     reading: Input,

@@ -68,14 +68,17 @@ impl Prepare {
 }
 
 fn table_of(report: &CleanReport) -> String {
-    let mut table = table::Columns::new(&["step", ">documents dropped", ">queries dropped", "of grade"]);
+    let mut table =
+        table::Columns::new(&["step", ">documents dropped", ">queries dropped", "of grade", "how"]);
     for dropped in &report.steps {
         let grades: Vec<String> = dropped.grades.iter().map(|(g, n)| format!("{g}: {n}")).collect();
+        let (name, options) = dropped.step.split_once(':').unwrap_or((&dropped.step, ""));
         table.row([
-            dropped.step.clone(),
+            name.to_string(),
             output::thousands(dropped.documents),
             output::thousands(dropped.queries),
             grades.join(", "),
+            options.replace(':', " "),
         ]);
     }
     format!(

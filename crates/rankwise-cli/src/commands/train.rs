@@ -35,9 +35,6 @@ pub(crate) struct Train {
     #[arg(long, default_value = "ndcg@10", value_name = "MEASURE")]
     metric: String,
 
-    #[command(flatten)]
-    measuring: Measuring,
-
     /// Set a parameter of the learner; repeat for more
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
@@ -57,6 +54,9 @@ pub(crate) struct Train {
     /// Tell the outcome for machines
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    measuring: Measuring,
 
     #[command(flatten)]
     reading: Input,

@@ -2,6 +2,7 @@
 
 use super::{Features, MAX_FEATURES, Query, Row, Texts};
 use crate::error::{Error, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// What the columns of a data set are called.
@@ -236,6 +237,10 @@ fn check_features(parts: &Parts) -> Result<()> {
     if !fits {
         return Err(Error::data(format!("the feature matrix does not have {n} rows of {width} columns")));
     }
+    // f32 chunks of 256 KiB: enough to be worth a thread.
+    if parts.features.values().par_chunks(1 << 16).any(|values| values.iter().any(|x| x.is_infinite())) {
+        return Err(Error::data("a feature value is infinite; use NaN for what is missing"));
+    }
     match &parts.columns.names {
         Some(names) if names.len() != width => {
             Err(Error::data(format!("{} feature names for {width} columns", names.len())))
@@ -323,5 +328,6 @@ mod tests {
             }
         };
         assert!(broken(swap).contains("feature matrix"));
+        assert!(broken(|p| p.features.values_mut()[3] = f32::NEG_INFINITY).contains("infinite"));
     }
 }

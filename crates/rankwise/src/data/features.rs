@@ -47,10 +47,10 @@ impl Features {
         }
     }
 
-    /// Number of values stored.
-    pub fn stored(&self) -> usize {
+    /// The stored values: all of them, or in a sparse matrix those given.
+    pub fn values(&self) -> &[f32] {
         match self {
-            Features::Dense { values, .. } | Features::Sparse { values, .. } => values.len(),
+            Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
         }
     }
 
@@ -65,7 +65,7 @@ impl Features {
         }
     }
 
-    /// The stored values, to be changed in place (in a sparse matrix, only those given).
+    /// The stored values, to be changed in place.
     pub fn values_mut(&mut self) -> &mut [f32] {
         match self {
             Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
