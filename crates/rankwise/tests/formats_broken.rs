@@ -69,6 +69,9 @@ fn names_asked_for_must_be_there() {
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn parquet_says_how_to_get_it() {
-    let error = read(Path::new(file!()), &ReadOptions { format: Some(rankwise::data::Format::Parquet), ..ReadOptions::default() });
+    let error = read(
+        Path::new(file!()),
+        &ReadOptions { format: Some(rankwise::data::Format::Parquet), ..ReadOptions::default() },
+    );
     assert!(error.unwrap_err().to_string().contains("`--features parquet`"));
 }

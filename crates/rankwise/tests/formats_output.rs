@@ -45,11 +45,14 @@ fn the_name_says_how_to_compress() {
     let folder = tempfile::tempdir().unwrap();
     let text = b"0.125\n".repeat(1000);
     for (name, unpack) in [
-        ("a.gz", (|b| {
-            let mut text = Vec::new();
-            flate2::read::GzDecoder::new(&b[..]).read_to_end(&mut text).unwrap();
-            text
-        }) as fn(Vec<u8>) -> Vec<u8>),
+        (
+            "a.gz",
+            (|b| {
+                let mut text = Vec::new();
+                flate2::read::GzDecoder::new(&b[..]).read_to_end(&mut text).unwrap();
+                text
+            }) as fn(Vec<u8>) -> Vec<u8>,
+        ),
         ("a.txt.ZST", |b| zstd::decode_all(&b[..]).unwrap()),
         ("a.txt", |b| b),
     ] {
@@ -70,7 +73,11 @@ fn refusals_name_the_path_and_the_reason() {
     let missing = folder.path().join("none/out.txt");
     assert_eq!(
         refusal(&missing),
-        format!("cannot write {}: the folder {} does not exist", missing.display(), missing.parent().unwrap().display())
+        format!(
+            "cannot write {}: the folder {} does not exist",
+            missing.display(),
+            missing.parent().unwrap().display()
+        )
     );
     let here = folder.path();
     assert_eq!(refusal(here), format!("cannot write {}: it is a directory", here.display()));

@@ -89,7 +89,7 @@ fn sparse(data: &Dataset) -> Dataset {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
     fn tables_read_back_as_they_were_written(data in dataset()) {
         let names: &[&str] = if cfg!(feature = "parquet") { &["a.csv", "a.tsv", "a.parquet"] } else { &["a.csv", "a.tsv"] };
@@ -116,7 +116,7 @@ fn for_letor(data: &Dataset, comments: Vec<String>) -> Dataset {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
     fn letor_text_reads_back_as_it_was_written(
         data in dataset(),
@@ -185,7 +185,8 @@ fn letor_text_says_what_it_cannot_keep() {
     let expected = ["feature names", "query weights", "positions"];
     assert_eq!(losses, expected.map(|what| format!("{what} are not kept by LETOR text")));
     let mut parts = two_columns(None);
-    parts.features = Features::Sparse { width: 9, starts: vec![0, 1, 1], columns: vec![3], values: vec![2.0] };
+    parts.features =
+        Features::Sparse { width: 9, starts: vec![0, 1, 1], columns: vec![3], values: vec![2.0] };
     let (text, losses) = text_of(parts, "a.txt");
     assert_eq!(text, "1 qid:a 4:2\n0 qid:b\n");
     assert_eq!(losses, ["the last 5 of 9 columns are all 0 and not in the file"]);
@@ -208,7 +209,8 @@ fn what_a_format_would_change_is_refused_and_leaves_nothing() {
     assert!(refusal("a.txt", |p| p.query_ids = ["", "b"].into_iter().collect()).contains("query id ``"));
     assert!(refusal("a.txt", |p| p.query_ids = ["a#", "b"].into_iter().collect()).contains("query id `a#`"));
     assert!(
-        refusal("a.txt", |p| p.comments = Some(["x\ny", ""].into_iter().collect())).contains("comment `x\\ny`")
+        refusal("a.txt", |p| p.comments = Some(["x\ny", ""].into_iter().collect()))
+            .contains("comment `x\\ny`")
     );
     let error = refusal("a.txt", |p| p.document_ids = Some(["x y", ""].into_iter().collect()));
     assert!(error.contains("document id `x y`"), "{error}");
@@ -245,12 +247,14 @@ fn missing_values_and_odd_spellings_are_understood() {
 #[test]
 fn tables_are_read_together_when_their_columns_agree() {
     let one = ("1.csv", "label,qid,a,weight\n1,x,1,2\n");
-    let (_folder, paths) = files(&[one, ("2.csv", "qid,label,a,weight\ny,2,3,1\n"), ("3.csv", "label,qid,b,weight\n1,z,1,1\n")]);
+    let (_folder, paths) =
+        files(&[one, ("2.csv", "qid,label,a,weight\ny,2,3,1\n"), ("3.csv", "label,qid,b,weight\n1,z,1,1\n")]);
     let data = read_all(&paths[..2], &ReadOptions::default()).unwrap().data;
     assert_eq!((data.labels(), data.query(1).weight()), (&[1.0, 2.0][..], 1.0));
     let error = read_all(&paths, &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("3.csv does not have the same columns as "), "{error}");
-    let error = read_all(&[paths[0].clone(), "x.txt".into()], &ReadOptions::default()).unwrap_err().to_string();
+    let error =
+        read_all(&[paths[0].clone(), "x.txt".into()], &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains("different formats"), "{error}");
 }
 
@@ -269,7 +273,10 @@ fn scattered_rows_are_gathered_on_request() {
 fn long_tables_read_back_at_any_number_of_threads() {
     let rows = 40_000;
     let data = Dataset::new(Parts {
-        features: Features::Dense { width: 3, values: (0..3 * rows).map(|i| (i % 977) as f32 / 7.0).collect() },
+        features: Features::Dense {
+            width: 3,
+            values: (0..3 * rows).map(|i| (i % 977) as f32 / 7.0).collect(),
+        },
         labels: (0..rows).map(|i| (i % 5) as f32).collect(),
         bounds: (0..=rows).step_by(40).collect(),
         query_ids: (0..rows / 40).map(|q| format!("q\n\"{q}\"")).collect(),
@@ -300,4 +307,24 @@ fn the_format_asked_for_wins_over_the_name() {
     let options = ReadOptions { format: Some(Format::Tsv), ..ReadOptions::default() };
     assert_eq!(read(&path, &options).unwrap().data.len(), 2);
     assert!(read(Path::new("no/such.csv"), &options).unwrap_err().to_string().contains("no/such.csv"));
+}
+
+#[test]
+fn published_data_survives_the_way_through_every_format() {
+    let part = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/clueweb09/S1.txt.zst"));
+    if !part.exists() {
+        eprintln!("skipped: {} is not there", part.display());
+        return;
+    }
+    let options = ReadOptions { layout: Layout::Dense, ..ReadOptions::default() };
+    let data = read(part, &options).unwrap().data;
+    assert!(written(&data, "a.txt.zst", &options).0.data == data);
+    for name in ["a.csv.zst", "a.tsv.gz"] {
+        let (table, losses) = written(&data, name, &options);
+        assert_eq!(losses, ["of the comments, tables keep only the document ids"]);
+        let back = written(&table.data, "a.txt", &options).0.data;
+        assert!((0..data.len()).all(|i| back.document_id(i) == data.document_id(i)));
+        let without_comments = |data: Dataset| Parts { comments: None, ..data.into_parts() };
+        assert!(without_comments(back) == without_comments(data.clone()), "{name}");
+    }
 }

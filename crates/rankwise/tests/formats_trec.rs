@@ -1,7 +1,7 @@
 //! TREC judgements and runs, and score files.
 
 use rankwise::data::trec::{JudgedQuery, Topics, join, read_qrels, read_run, write_qrels, write_run};
-use rankwise::data::{Dataset, Features, Parts, read_scores, write_scores};
+use rankwise::data::{Dataset, Features, Parts, ReadOptions, read, read_scores, write_scores};
 use std::fs;
 use std::path::PathBuf;
 
@@ -27,8 +27,11 @@ fn five_documents(document_ids: Option<[&str; 5]>) -> Dataset {
 fn topics_and_documents_keep_the_order_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let qrels = read_qrels(&file(&folder, "q", "\u{feff}9 0 b -2\r\n\n 7\t0  a 1 \n9 x a 3")).unwrap();
-    let seen: Vec<_> =
-        qrels.topics.iter().map(|t| (t.id.as_str(), t.documents.iter().collect::<Vec<_>>(), t.values.clone())).collect();
+    let seen: Vec<_> = qrels
+        .topics
+        .iter()
+        .map(|t| (t.id.as_str(), t.documents.iter().collect::<Vec<_>>(), t.values.clone()))
+        .collect();
     assert_eq!(seen, [("9", vec!["b", "a"], vec![-2, 3]), ("7", vec!["a"], vec![1])]);
     let run = read_run(&file(&folder, "r", "9 Q0 z 1 -1e-3 first\n9 0 y first 7 second\n")).unwrap();
     assert_eq!((run.topics[0].values.as_slice(), run.tag.as_str()), (&[-0.001, 7.0][..], "first"));
@@ -50,7 +53,10 @@ fn a_run_is_put_beside_its_judgements() {
     assert_eq!((&labels[1..], scores.as_slice()), (&[0.0, 2.0, -1.0][..], &[0.5, 0.75][..]));
     assert_eq!(
         both.notes,
-        ["1 topic of the judgements not in the run: left out of the averages", "1 topic of the run not judged: left out"]
+        [
+            "1 topic of the judgements not in the run: left out of the averages",
+            "1 topic of the run not judged: left out"
+        ]
     );
     let complete = join(&qrels, &run, Topics::AllJudged);
     assert_eq!(complete.queries.len(), 2);
@@ -90,9 +96,12 @@ fn documents_without_id_are_numbered_and_that_is_said() {
 fn what_trec_files_cannot_hold_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
-    let run = |data: &Dataset, scores: &[f64], tag| write_run(data, scores, &path, tag).unwrap_err().to_string();
+    let run =
+        |data: &Dataset, scores: &[f64], tag| write_run(data, scores, &path, tag).unwrap_err().to_string();
     let plain = five_documents(None);
-    assert!(run(&five_documents(Some(["a", "b", "a", "c", "d"])), &[0.0; 5], "t").contains("two documents `a`"));
+    assert!(
+        run(&five_documents(Some(["a", "b", "a", "c", "d"])), &[0.0; 5], "t").contains("two documents `a`")
+    );
     assert!(run(&five_documents(Some(["a", "b c", "d", "c", "d"])), &[0.0; 5], "t").contains("the id `b c`"));
     assert!(run(&plain, &[0.0; 4], "t").contains("4 scores for 5 documents"));
     assert!(run(&plain, &[0.0, 0.0, f64::NAN, 0.0, 0.0], "t").contains("score of document 3 is NaN"));
@@ -118,4 +127,22 @@ fn scores_read_back_to_the_last_bit() {
     assert_eq!(error, "the score of document 2 is inf");
     let path = file(&folder, "spaces", "  1 \r\n2\t\r\n\r\n\n");
     assert_eq!(read_scores(&path, 2).unwrap(), [1.0, 2.0]);
+}
+
+/// Another tool's scores: fold 1 was tested on part S5, fold 2 on S1, and so on.
+#[test]
+fn scores_of_another_tool_fit_the_parts_they_were_made_for() {
+    let shared = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    if !shared.exists() {
+        eprintln!("skipped: {} is not there", shared.display());
+        return;
+    }
+    let mut documents = 0;
+    for (fold, part) in [(1, 5), (2, 1), (3, 2), (4, 3), (5, 4)] {
+        let data =
+            read(&shared.join(format!("ohsumed/S{part}.txt.zst")), &ReadOptions::default()).unwrap().data;
+        let scores = shared.join(format!("golden/ohsumed-svm_rank/fold{fold}.test_score.txt.zst"));
+        documents += read_scores(&scores, data.len()).unwrap().len();
+    }
+    assert_eq!(documents, 16_140, "as the data's own description counts them");
 }

@@ -25,7 +25,9 @@ fn unusual_feature(text: &[u8], name: &str) -> Cell<f32> {
 fn finite(text: &[u8], name: &str, expected: &str) -> Cell<f32> {
     match number::parse(text.trim_ascii()) {
         Some(value) if value.is_finite() => Ok(value),
-        _ => Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text))),
+        _ => {
+            Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text)))
+        }
     }
 }
 
@@ -39,7 +41,9 @@ pub(super) fn weight(text: &[u8], name: &str) -> Cell<f32> {
     let expected = "a weight of 0 or more";
     match finite(text, name, expected)? {
         value if value >= 0.0 => Ok(value),
-        _ => Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text))),
+        _ => {
+            Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text)))
+        }
     }
 }
 

@@ -41,7 +41,8 @@ mod tests {
             push(&mut text);
             String::from_utf8(text).unwrap()
         };
-        for (number, expected) in [(1.0, "1"), (0.0, "0"), (-2.5, "-2.5"), (0.1, "0.1"), (16_777_216.0, "16777216")]
+        for (number, expected) in
+            [(1.0, "1"), (0.0, "0"), (-2.5, "-2.5"), (0.1, "0.1"), (16_777_216.0, "16777216")]
         {
             assert_eq!(text(&|t| push_f32(t, number)), expected);
         }

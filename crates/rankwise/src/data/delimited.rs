@@ -207,7 +207,13 @@ impl Block<'_> {
     }
 
     /// Reads the row that starts at `start`; returns where its query id stands and where it ends.
-    fn row(&self, start: usize, header: &Header, rows: &mut Rows, scratch: &mut Vec<u8>) -> Result<(usize, usize)> {
+    fn row(
+        &self,
+        start: usize,
+        header: &Header,
+        rows: &mut Rows,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(usize, usize)> {
         let (mut at, mut query) = (start, start);
         for (index, role) in header.roles.iter().enumerate() {
             if index > 0 {
@@ -264,7 +270,8 @@ impl Block<'_> {
     }
 
     fn unquoted_end(&self, from: usize) -> usize {
-        memchr3(self.delimiter, b'\n', b'\r', &self.text[from..]).map_or(self.text.len(), |length| from + length)
+        memchr3(self.delimiter, b'\n', b'\r', &self.text[from..])
+            .map_or(self.text.len(), |length| from + length)
     }
 
     fn ends_field(&self, at: usize) -> bool {

@@ -10,9 +10,36 @@ use rand::RngExt;
 
 /// What damage is made of, besides the file's own pieces.
 const PIECES: &[&[u8]] = &[
-    b"\"", b"\"\"", b",", b"\t", b"\n", b"\r\n", b"\r", b" ", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"-", b"+",
-    b".", b"e", b"1e99", b"1e-99", b"nan", b"inf", b"NULL", b"0", b"99999999999999999999", b"#", b"label", b"qid",
-    b"weight", b"position", b"docid", b"f1",
+    b"\"",
+    b"\"\"",
+    b",",
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b" ",
+    b"\0",
+    b"\xff",
+    b"\xc3",
+    b"\xef\xbb\xbf",
+    b"-",
+    b"+",
+    b".",
+    b"e",
+    b"1e99",
+    b"1e-99",
+    b"nan",
+    b"inf",
+    b"NULL",
+    b"0",
+    b"99999999999999999999",
+    b"#",
+    b"label",
+    b"qid",
+    b"weight",
+    b"position",
+    b"docid",
+    b"f1",
 ];
 
 fn cases() -> u64 {
@@ -53,6 +80,8 @@ fn fuzz<T>(stream: u64, seeds: &[&str], read: impl Fn(Source) -> Result<T>) {
             Ok(_) => good += 1,
             Err(error) => {
                 bad += 1;
+                let told = error.to_string();
+                assert!(told.len() < 800 && !told.contains(char::is_control), "{told:?}");
                 check_place(&error, &bytes);
             }
         }
@@ -83,7 +112,8 @@ fn damaged_tables_are_survived() {
 
 #[test]
 fn damaged_judgements_and_runs_are_survived() {
-    let seeds = ["301 0 FBIS3-1 1\n301 0 FBIS3-2 -1\n302 0 FBIS3-1 0\n\n301 0 d 2\n", "1\t0\td\t3\r\n2 0 e 0"];
+    let seeds =
+        ["301 0 FBIS3-1 1\n301 0 FBIS3-2 -1\n302 0 FBIS3-1 0\n\n301 0 d 2\n", "1\t0\td\t3\r\n2 0 e 0"];
     fuzz(3, &seeds, trec::qrels_from);
     let seeds = ["301 Q0 d1 1 2.5 me\n301 Q0 d2 2 -1e-3 me\n302 Q0 d1 1 7 me\n", "1\tQ0\td\t1\t.5\tme\r\n"];
     fuzz(4, &seeds, trec::run_from);

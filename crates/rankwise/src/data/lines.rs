@@ -50,8 +50,7 @@ impl Lines {
         loop {
             self.buffer.clear();
             let mut limited = self.reader.by_ref().take(MAX_LINE_BYTES);
-            let read =
-                limited.read_until(b'\n', &mut self.buffer).map_err(|e| self.origin.read_error(e))?;
+            let read = limited.read_until(b'\n', &mut self.buffer).map_err(|e| self.origin.read_error(e))?;
             if read == 0 {
                 return Ok(None);
             }
@@ -66,11 +65,8 @@ impl Lines {
     }
 
     fn checked(&self) -> Result<Line<'_>> {
-        let place = |at: usize| Place {
-            file: self.file().to_owned(),
-            line: self.number,
-            column: at as u64 + 1,
-        };
+        let place =
+            |at: usize| Place { file: self.file().to_owned(), line: self.number, column: at as u64 + 1 };
         if self.buffer.len() as u64 == MAX_LINE_BYTES && self.buffer.last() != Some(&b'\n') {
             return Err(Error::parse(place(0), format!("the line is longer than {MAX_LINE_BYTES} bytes")));
         }

@@ -39,13 +39,16 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
         let file = source.origin().name().to_owned();
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|e| damaged(&file, &e))?;
-        let header = header_of(&builder, options).map_err(|message| Error::malformed(format!("{file}: {message}")))?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|e| damaged(&file, &e))?;
+        let header =
+            header_of(&builder, options).map_err(|message| Error::malformed(format!("{file}: {message}")))?;
         let table = table.get_or_insert_with(|| Table::new(header.clone()));
         table.enter_file(&file, &header)?;
         let mut first_row = 1;
         for batch in builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&file, &e))? {
-            let batch = batch.map_err(|e| Error::malformed(format!("{file} is a damaged Parquet file: {e}")))?;
+            let batch =
+                batch.map_err(|e| Error::malformed(format!("{file} is a damaged Parquet file: {e}")))?;
             let rows = rows_of(&batch, &header, first_row);
             table.append(rows.map_err(|message| Error::malformed(format!("{file}: {message}")))?)?;
             first_row += batch.num_rows() as u64;
@@ -165,9 +168,9 @@ fn numbers(array: &ArrayRef) -> Message<Vec<f64>> {
 }
 
 fn number_in(text: &str) -> Message<f64> {
-    super::cell::feature(text.as_bytes(), "").map(f64::from).map_err(|_| {
-        format!("expected a number, found {}", quoted(text.as_bytes()))
-    })
+    super::cell::feature(text.as_bytes(), "")
+        .map(f64::from)
+        .map_err(|_| format!("expected a number, found {}", quoted(text.as_bytes())))
 }
 
 /// An id; empty for a null.

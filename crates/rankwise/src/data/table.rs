@@ -131,8 +131,11 @@ fn find(names: &[String], name: &str, what: &str) -> std::result::Result<usize, 
             Some(near) => format!("; perhaps it is {}", quoted(near.as_bytes())),
             None => String::new(),
         };
-        let message =
-            format!("there is no column {} for {what}{near}; the columns are {}", quoted(name.as_bytes()), listed(names));
+        let message = format!(
+            "there is no column {} for {what}{near}; the columns are {}",
+            quoted(name.as_bytes()),
+            listed(names)
+        );
         HeaderError { column: 0, message }
     })
 }

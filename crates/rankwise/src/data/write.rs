@@ -113,7 +113,8 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
     if let Features::Sparse { width, columns, .. } = &parts.features {
         let used = columns.iter().max().map_or(0, |&last| last as usize + 1);
         if used < *width {
-            losses.push(format!("the last {} of {width} columns are all 0 and not in the file", width - used));
+            losses
+                .push(format!("the last {} of {width} columns are all 0 and not in the file", width - used));
         }
     }
     losses
