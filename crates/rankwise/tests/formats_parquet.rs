@@ -110,7 +110,7 @@ fn the_first_feature_keeps_its_number_beside_names() {
 }
 
 #[test]
-fn damaged_files_are_refused_without_a_panic() {
+fn damaged_files_are_refused() {
     let (_folder, path) = file(vec![("label", labels()), ("qid", queries()), ("a", labels())]);
     let good = fs::read(&path).unwrap();
     for length in 0..good.len() {
