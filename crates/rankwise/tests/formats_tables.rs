@@ -6,6 +6,7 @@ use rankwise::data::{
     Columns, Dataset, Features, Format, Layout, Loaded, Parts, ReadOptions, read, read_all, write,
 };
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What the rows of one query are made of: labels, features, document ids, positions.
@@ -313,7 +314,7 @@ fn the_format_asked_for_wins_over_the_name() {
 fn published_data_survives_the_way_through_every_format() {
     let part = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/clueweb09/S1.txt.zst"));
     if !part.exists() {
-        eprintln!("skipped: {} is not there", part.display());
+        let _ = writeln!(std::io::stderr(), "skipped: {} is not there", part.display());
         return;
     }
     let options = ReadOptions { layout: Layout::Dense, ..ReadOptions::default() };

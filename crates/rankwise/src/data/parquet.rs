@@ -151,7 +151,7 @@ fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
     match array.data_type() {
         DataType::Float32 => cast!(Float32Type, f64::from),
         DataType::Float64 => cast!(Float64Type, |v| v),
-        DataType::Float16 => cast!(Float16Type, |v| f64::from(v)),
+        DataType::Float16 => cast!(Float16Type, f64::from),
         DataType::Int8 => cast!(Int8Type, f64::from),
         DataType::Int16 => cast!(Int16Type, f64::from),
         DataType::Int32 => cast!(Int32Type, f64::from),
