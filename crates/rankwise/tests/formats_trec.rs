@@ -1,8 +1,9 @@
 //! TREC judgements and runs, and score files.
 
 use rankwise::data::trec::{JudgedQuery, Topics, join, read_qrels, read_run, write_qrels, write_run};
-use rankwise::data::{Dataset, Features, Parts, read_scores, write_scores};
+use rankwise::data::{Dataset, Features, Parts, ReadOptions, read, read_scores, write_scores};
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
 fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
@@ -37,15 +38,15 @@ fn topics_and_documents_keep_the_order_of_the_file() {
     assert_eq!((run.topics[0].values.as_slice(), run.tag.as_str()), (&[-0.001, 7.0][..], "first"));
 }
 
-/// Topics A (in both), B (only judged) and C (only in the run), worked out by hand.
+/// Topics A (in both), B and D (only judged) and C (only in the run), worked out by hand.
 #[test]
 fn a_run_is_put_beside_its_judgements() {
     let folder = tempfile::tempdir().unwrap();
-    let qrels = file(&folder, "q", "A 0 d1 2\nA 0 d2 0\nB 0 d1 1\nA 0 d3 -1\n");
+    let qrels = file(&folder, "q", "A 0 d1 2\nA 0 d2 0\nB 0 d1 1\nA 0 d3 -1\nD 0 d1 0\n");
     let run = file(&folder, "r", "C Q0 d1 1 1 t\nA Q0 d9 1 0.5 t\nA Q0 d2 2 0.75 t\n");
     let (qrels, run) = (read_qrels(&qrels).unwrap(), read_run(&run).unwrap());
     let both = join(&qrels, &run, Topics::InBoth);
-    assert_eq!((both.missing, both.unjudged, both.queries.len()), (1, 1, 1));
+    assert_eq!((both.missing, both.unjudged, both.queries.len()), (2, 1, 1));
     let JudgedQuery { id, labels, scores, document_ids, retrieved } = &both.queries[0];
     assert_eq!((id.as_str(), *retrieved), ("A", 2));
     assert_eq!(document_ids, &["d9", "d2", "d1", "d3"]);
@@ -54,12 +55,12 @@ fn a_run_is_put_beside_its_judgements() {
     assert_eq!(
         both.notes,
         [
-            "1 topic of the judgements not in the run: left out of the averages",
+            "2 topics of the judgements not in the run: left out of the averages",
             "1 topic of the run not judged: left out"
         ]
     );
     let complete = join(&qrels, &run, Topics::AllJudged);
-    assert_eq!(complete.queries.len(), 2);
+    assert_eq!(complete.queries.len(), 3);
     let missing = &complete.queries[1];
     assert_eq!((missing.id.as_str(), missing.retrieved, missing.labels.as_slice()), ("B", 0, &[1.0][..]));
     assert!(complete.notes[0].contains("counted with nothing retrieved"));
@@ -127,4 +128,22 @@ fn scores_read_back_to_the_last_bit() {
     assert_eq!(error, "the score of document 2 is inf");
     let path = file(&folder, "spaces", "  1 \r\n2\t\r\n\r\n\n");
     assert_eq!(read_scores(&path, 2).unwrap(), [1.0, 2.0]);
+}
+
+/// Another tool's scores: fold 1 was tested on part S5, fold 2 on S1, and so on.
+#[test]
+fn scores_of_another_tool_fit_the_parts_they_were_made_for() {
+    let shared = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    if !shared.exists() {
+        let _ = writeln!(std::io::stderr(), "skipped: {} is not there", shared.display());
+        return;
+    }
+    let mut documents = 0;
+    for (fold, part) in [(1, 5), (2, 1), (3, 2), (4, 3), (5, 4)] {
+        let data =
+            read(&shared.join(format!("ohsumed/S{part}.txt.zst")), &ReadOptions::default()).unwrap().data;
+        let scores = shared.join(format!("golden/ohsumed-svm_rank/fold{fold}.test_score.txt.zst"));
+        documents += read_scores(&scores, data.len()).unwrap().len();
+    }
+    assert_eq!(documents, 16_140, "as the data's own description counts them");
 }

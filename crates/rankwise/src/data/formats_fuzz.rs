@@ -80,6 +80,8 @@ fn fuzz<T>(stream: u64, seeds: &[&str], read: impl Fn(Source) -> Result<T>) {
             Ok(_) => good += 1,
             Err(error) => {
                 bad += 1;
+                let told = error.to_string();
+                assert!(told.len() < 800 && !told.contains(char::is_control), "{told:?}");
                 check_place(&error, &bytes);
             }
         }

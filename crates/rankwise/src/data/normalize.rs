@@ -6,8 +6,7 @@
 //! log       x ↦ sign(x) · ln(1 + |x|)       of one value alone
 //! ```
 //! A feature that is constant in a query becomes 0 there. A missing value stays missing and takes no part in
-//! minimum, mean and deviation; an infinite one counts as the largest finite f32. A value absent from a sparse
-//! row is 0 and takes part like any other; where its image is not 0 it is stored, and only there, so a dense and
+//! minimum, mean and deviation. A value absent from a sparse row is 0 and takes part like any other; where its image is not 0 it is stored, and only there, so a dense and
 //! a sparse matrix of the same values give the same values.
 //!
 //! What a query's rows become depends on these rows alone: a model stores its [`Normalizer`] and applies it again
@@ -115,13 +114,8 @@ impl fmt::Display for Normalizer {
 }
 
 fn signed_log(x: f32) -> f32 {
-    let x = finite(x);
+    let x = f64::from(x);
     (x.abs().ln_1p().copysign(x)) as f32
-}
-
-/// `x` in f64, the infinities replaced by the largest finite values; NaN stays.
-fn finite(x: f32) -> f64 {
-    f64::from(x.clamp(f32::MIN, f32::MAX))
 }
 
 /// What a column holds in one query.
@@ -168,7 +162,7 @@ fn moments(
 ) -> Vec<Moments> {
     let mut all = vec![NO_MOMENTS; columns];
     for (c, x) in entries.clone() {
-        let (m, x) = (&mut all[c], finite(x));
+        let (m, x) = (&mut all[c], f64::from(x));
         m.stored += 1;
         if x.is_nan() {
             m.missing += 1;
@@ -186,7 +180,7 @@ fn moments(
         }
     }
     for (c, x) in entries {
-        let (mean, x) = (all[c].mean(documents), finite(x));
+        let (mean, x) = (all[c].mean(documents), f64::from(x));
         if !x.is_nan() && x != 0.0 {
             all[c].squares += (x - mean).powi(2);
         }
@@ -221,7 +215,7 @@ impl Affine {
         } else if self.scale == 0.0 {
             0.0
         } else {
-            ((finite(x) - self.shift) / self.scale) as f32
+            ((f64::from(x) - self.shift) / self.scale) as f32
         }
     }
 }

@@ -17,11 +17,12 @@ use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use std::fmt::Display;
 use std::io::Read;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,18 +40,15 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
         let file = source.origin().name().to_owned();
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).map_err(|e| damaged(&file, &e))?;
-        let header =
-            header_of(&builder, options).map_err(|message| Error::malformed(format!("{file}: {message}")))?;
+        let builder = guarded(&file, || ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)))?;
+        let within = |message: String| Error::malformed(format!("{file}: {message}"));
+        let header = header_of(&builder, options).map_err(within)?;
         let table = table.get_or_insert_with(|| Table::new(header.clone()));
         table.enter_file(&file, &header)?;
+        let mut batches = guarded(&file, || builder.with_batch_size(BATCH_ROWS).build())?;
         let mut first_row = 1;
-        for batch in builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(&file, &e))? {
-            let batch =
-                batch.map_err(|e| Error::malformed(format!("{file} is a damaged Parquet file: {e}")))?;
-            let rows = rows_of(&batch, &header, first_row);
-            table.append(rows.map_err(|message| Error::malformed(format!("{file}: {message}")))?)?;
+        while let Some(batch) = guarded(&file, || batches.next().transpose())? {
+            table.append(rows_of(&batch, &header, first_row).map_err(within)?)?;
             first_row += batch.num_rows() as u64;
         }
     }
@@ -60,8 +58,14 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
     }
 }
 
-fn damaged(file: &str, error: &ParquetError) -> Error {
-    Error::malformed(format!("{file} is not a Parquet file, or a damaged one: {error}"))
+/// Does `work` with the parquet crate, which panics on some damaged files.
+fn guarded<T, E: Display>(file: &str, work: impl FnOnce() -> std::result::Result<T, E>) -> Result<T> {
+    let reason = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(done)) => return Ok(done),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "its parts contradict each other".to_owned(),
+    };
+    Err(Error::malformed(format!("{file} is not a Parquet file, or a damaged one: {reason}")))
 }
 
 type Message<T> = std::result::Result<T, String>;
@@ -99,7 +103,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows
                 }
             }
             Role::Feature => {
-                let values = numbers(array).map_err(|what| fault(0, what))?;
+                let values = numbers(array).map_err(|(row, what)| fault(row, what))?;
                 for (row, value) in values.into_iter().enumerate() {
                     if value.is_infinite() {
                         return Err(fault(row, "the value is infinite".to_owned()));
@@ -109,7 +113,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows
                 feature += 1;
             }
             _ => {
-                let values = numbers(array).map_err(|what| fault(0, what))?;
+                let values = numbers(array).map_err(|(row, what)| fault(row, what))?;
                 for (row, value) in values.into_iter().enumerate() {
                     rows.push_number(*role, value).map_err(|what| fault(row, what))?;
                 }
@@ -137,8 +141,8 @@ impl Rows {
     }
 }
 
-/// All values of a column of numbers, or of numbers written as text; NaN for nulls.
-fn numbers(array: &ArrayRef) -> Message<Vec<f64>> {
+/// All values of a column of numbers, or of numbers written as text; NaN for nulls. On failure, the row to blame.
+fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
     macro_rules! cast {
         ($kind:ty, $convert:expr) => {
             Ok(array.as_primitive::<$kind>().iter().map(|v| v.map_or(f64::NAN, $convert)).collect())
@@ -147,7 +151,7 @@ fn numbers(array: &ArrayRef) -> Message<Vec<f64>> {
     match array.data_type() {
         DataType::Float32 => cast!(Float32Type, f64::from),
         DataType::Float64 => cast!(Float64Type, |v| v),
-        DataType::Float16 => cast!(Float16Type, |v| f64::from(v)),
+        DataType::Float16 => cast!(Float16Type, f64::from),
         DataType::Int8 => cast!(Int8Type, f64::from),
         DataType::Int16 => cast!(Int16Type, f64::from),
         DataType::Int32 => cast!(Int32Type, f64::from),
@@ -161,16 +165,16 @@ fn numbers(array: &ArrayRef) -> Message<Vec<f64>> {
         }
         DataType::Null => Ok(vec![f64::NAN; array.len()]),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            (0..array.len()).map(|row| number_in(&text_at(array, row)?)).collect()
+            (0..array.len()).map(|row| number_in(array, row).map_err(|what| (row, what))).collect()
         }
-        other => Err(format!("a column of type {other} holds no numbers")),
+        other => Err((0, format!("a column of type {other} holds no numbers"))),
     }
 }
 
-fn number_in(text: &str) -> Message<f64> {
-    super::cell::feature(text.as_bytes(), "")
-        .map(f64::from)
-        .map_err(|_| format!("expected a number, found {}", quoted(text.as_bytes())))
+fn number_in(array: &ArrayRef, row: usize) -> Message<f64> {
+    let text = text_at(array, row)?;
+    let number = super::cell::feature(text.as_bytes(), "").map(f64::from);
+    number.map_err(|_| format!("expected a number, found {}", quoted(text.as_bytes())))
 }
 
 /// An id; empty for a null.
@@ -204,7 +208,7 @@ pub(super) fn write(data: &Dataset, path: &Path) -> Result<Vec<String>> {
     let names = table_names(data)?;
     let mut file = Some(AtomicFile::create(path)?);
     let mut writer: Option<ArrowWriter<AtomicFile>> = None;
-    let failed = |e: &dyn std::fmt::Display| Error::io("write", path, std::io::Error::other(e.to_string()));
+    let failed = |e: &dyn Display| Error::io("write", path, std::io::Error::other(e.to_string()));
     for start in (0..data.len()).step_by(BATCH_ROWS) {
         let rows = start..data.len().min(start + BATCH_ROWS);
         let named = names.iter().zip(columns_of(data, rows)).map(|(name, array)| (name, array, true));

@@ -108,11 +108,6 @@ impl Header {
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
-
-    /// The number of the column with this role, 0 if there is none.
-    pub fn position_of(&self, role: Role) -> usize {
-        self.roles.iter().position(|r| *r == role).unwrap_or(0)
-    }
 }
 
 fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {

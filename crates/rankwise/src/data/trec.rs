@@ -4,6 +4,7 @@
 //! is the iteration of a judgement.
 
 use super::decimal::{push_f64, push_integer};
+use super::excerpt::quoted;
 use super::lines::{Line, Lines, Word};
 use super::output::AtomicFile;
 use super::source::Source;
@@ -132,8 +133,9 @@ fn read_topics<V>(
         }
         if let Some(earlier) = seen[current].insert(document.text.into(), line.number) {
             return Err(document.error(format!(
-                "document `{}` stands twice in topic `{}`, first on line {earlier}",
-                document.text, topic.text
+                "document {} stands twice in topic {}, first on line {earlier}",
+                quoted(document.text.as_bytes()),
+                quoted(topic.text.as_bytes())
             )));
         }
         topics[current].documents.push(document.text);
@@ -208,8 +210,9 @@ pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
             let whole = label as i32;
             if whole as f32 != label {
                 return Err(Error::data(format!(
-                    "document `{id}` of query `{}` has the label {label}; judgements hold whole numbers only",
-                    query.id()
+                    "document {} of query {} has the label {label}; judgements hold whole numbers only",
+                    quoted(id.as_bytes()),
+                    quoted(query.id().as_bytes())
                 )));
             }
             text.extend_from_slice(format!("{} 0 {id} {whole}\n", query.id()).as_bytes());
@@ -224,7 +227,10 @@ pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
 /// hear of.
 pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Result<Vec<String>> {
     if tag.is_empty() || tag.contains(char::is_whitespace) {
-        return Err(Error::parameter(format!("the tag of a run is one word, not `{tag}`")));
+        return Err(Error::parameter(format!(
+            "the tag of a run is one word, not {}",
+            quoted(tag.as_bytes())
+        )));
     }
     if scores.len() != data.len() {
         return Err(Error::data(format!("{} scores for {} documents", scores.len(), data.len())));
@@ -265,15 +271,16 @@ fn document_ids(query: Query<'_>) -> Result<Vec<String>> {
         if id.is_empty() || id.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(Error::data(format!(
                 "the id {} cannot be written to a TREC file, where white space separates the columns",
-                super::excerpt::quoted(id.as_bytes())
+                quoted(id.as_bytes())
             )));
         }
     }
     match ids.iter().find(|id| !seen.insert(id.as_str())) {
         None => Ok(ids),
         Some(twice) => Err(Error::data(format!(
-            "query `{}` has two documents `{twice}`, which TREC files do not allow",
-            query.id()
+            "query {} has two documents {}, which TREC files do not allow",
+            quoted(query.id().as_bytes()),
+            quoted(twice.as_bytes())
         ))),
     }
 }

@@ -29,7 +29,6 @@ pub fn write(data: &Dataset, path: &Path, format: Option<Format>) -> Result<Vec<
 }
 
 fn write_letor(data: &Dataset, path: &Path) -> Result<Vec<String>> {
-    check_finite(data)?;
     for query in data.queries() {
         check_letor_query(query)?;
     }
@@ -121,7 +120,6 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
 }
 
 fn write_delimited(data: &Dataset, path: &Path, delimiter: u8) -> Result<Vec<String>> {
-    check_finite(data)?;
     let has_documents = has_document_ids(data);
     let names = table_names(data)?;
     let mut file = AtomicFile::create(path)?;
@@ -233,21 +231,6 @@ pub(super) fn table_losses(data: &Dataset) -> Vec<String> {
         (false, _) => Vec::new(),
         (true, false) => vec!["comments are not kept by tables".to_owned()],
         (true, true) => vec!["of the comments, tables keep only the document ids".to_owned()],
-    }
-}
-
-fn check_finite(data: &Dataset) -> Result<()> {
-    let infinite = |row: usize| data.row(row).iter().find(|(_, value)| value.is_infinite());
-    match (0..data.len()).into_par_iter().find_first(|&row| infinite(row).is_some()) {
-        None => Ok(()),
-        Some(row) => {
-            let column = infinite(row).map_or(0, |(column, _)| column);
-            Err(Error::data(format!(
-                "feature {} of document {} is infinite, which text files do not hold",
-                quoted(data.columns().name(column).as_bytes()),
-                row + 1
-            )))
-        }
     }
 }
 

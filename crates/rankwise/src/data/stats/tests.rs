@@ -94,11 +94,10 @@ fn what_is_odd_is_said() {
     );
     let mut parts = dense().into_parts();
     parts.labels = vec![-1.0; 6];
-    parts.features.values_mut()[6] = f32::INFINITY;
     parts.query_weights = Some(vec![1.0, 0.0, 1.0]);
     let said = stats(&Dataset::new(parts).unwrap()).oddities;
     for expected in
-        ["6 documents have a negative", "nothing to learn", "weight 0", "Feature 7 has infinite values."]
+        ["6 documents have a negative", "nothing to learn", "weight 0"]
     {
         assert!(said.iter().any(|s| s.contains(expected)), "{expected}: {said:?}");
     }
