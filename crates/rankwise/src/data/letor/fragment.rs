@@ -61,7 +61,7 @@ impl Fragment {
         self.rows.reset(shape);
         let (mut at, mut last_query) = (0, 0..0);
         while at < text.len() && self.fault.is_none() {
-            at = match self.swift_line(text, at, &mut last_query, ids) {
+            at = match self.swift_line(text, at, &mut last_query) {
                 Some(end) => end,
                 None => self.careful_line(text, at, &mut last_query, ids),
             };
@@ -71,13 +71,7 @@ impl Fragment {
 
     /// Reads a usual line and says where the next starts; does nothing where the line is not that.
     #[inline]
-    fn swift_line(
-        &mut self,
-        text: &[u8],
-        at: usize,
-        last_query: &mut Range<usize>,
-        ids: Ids,
-    ) -> Option<usize> {
+    fn swift_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>) -> Option<usize> {
         let head = swift::head(text, at, &text[last_query.clone()])?;
         let first = self.rows.first();
         let row = self.rows.open_row()?;
