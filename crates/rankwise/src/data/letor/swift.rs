@@ -92,6 +92,17 @@ pub(super) fn features(text: &[u8], at: usize, row: &mut [f32], first: u32) -> O
     }
 }
 
+/// The feature that `text` starts with, where it is a plain one: its id, its value and its length.
+#[inline]
+pub(super) fn feature(text: &[u8]) -> Option<(u64, f32, usize)> {
+    let (id, digits) = number::leading_digits(text)?;
+    if digits == 0 || text.get(digits) != Some(&b':') {
+        return None;
+    }
+    let (value, length) = value(&text[digits + 1..])?;
+    Some((id, value, digits + 1 + length))
+}
+
 /// The value that `text` starts with, and its length. What ends it is part of `text`.
 #[inline(always)]
 fn value(text: &[u8]) -> Option<(f32, usize)> {
