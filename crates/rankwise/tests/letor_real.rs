@@ -1,5 +1,8 @@
 //! The published collections, as far as they are at hand: their documents, queries and features.
 
+// A test that is skipped says so.
+#![allow(clippy::print_stderr)]
+
 use rankwise::data::{Dataset, Features, ReadOptions, read_all};
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! One line of LETOR text, whatever its dialect, or what is wrong with it and where.
 
+use super::swift;
 use crate::data::excerpt::quoted;
 use crate::data::{MAX_FEATURES, number};
 use std::ops::Range;
@@ -35,6 +36,10 @@ impl Ids {
         let most = (MAX_FEATURES - 1) as u32;
         Ids { lowest: first.unwrap_or(0), highest: first.unwrap_or(1).saturating_add(most) }
     }
+
+    fn allow(self, id: u64) -> bool {
+        (u64::from(self.lowest)..=u64::from(self.highest)).contains(&id)
+    }
 }
 
 /// Reads a line without its line feed. Features go to `row` as `(id, value)`, ascending by id. `None` when there is
@@ -49,18 +54,22 @@ pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<
     let query = query(line, label_token.end)?;
     let mut at = query.end;
     let mut ascending = true;
-    while let Some(feature) = token(line, at) {
-        if line[feature.start] == b'#' {
-            sort(line, row, ascending)?;
-            return Ok(Some(Document { label, query, comment: Some(trimmed(line, feature.start + 1)) }));
+    let mut comment = None;
+    while let Some(start) = next_token(line, at) {
+        if line[start] == b'#' {
+            comment = Some(trimmed(line, start + 1));
+            break;
         }
-        let (id, value) = self::feature(line, feature.clone(), ids)?;
+        let (id, value, length) = match swift::feature(&line[start..]).filter(|&(id, ..)| ids.allow(id)) {
+            Some((id, value, length)) => (id as u32, value, length),
+            None => feature(line, start..token_end(line, start), ids)?,
+        };
         ascending &= row.last().is_none_or(|&(last, _)| last < id);
         row.push((id, value));
-        at = feature.end;
+        at = start + length;
     }
     sort(line, row, ascending)?;
-    Ok(Some(Document { label, query, comment: None }))
+    Ok(Some(Document { label, query, comment }))
 }
 
 /// The bytes that part tokens. A carriage return is one: it stands before a line feed, if anywhere.
@@ -68,10 +77,14 @@ pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
+/// Where the next token or comment starts, from `at` on.
+fn next_token(line: &[u8], at: usize) -> Option<usize> {
+    Some(at + line[at..].iter().position(|&b| !is_space(b))?)
+}
+
 /// The next token from `at` on; a comment gives one that starts with `#`.
 fn token(line: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = at + line[at..].iter().position(|&b| !is_space(b))?;
-    Some(start..token_end(line, start))
+    next_token(line, at).map(|start| start..token_end(line, start))
 }
 
 /// Where the token that holds `start` ends: before a space or a comment.
@@ -121,7 +134,8 @@ fn query(line: &[u8], at: usize) -> Result<Range<usize>, Fault> {
     }
 }
 
-fn feature(line: &[u8], token: Range<usize>, ids: Ids) -> Result<(u32, f32), Fault> {
+/// The id and the value of a feature, and the length of its text.
+fn feature(line: &[u8], token: Range<usize>, ids: Ids) -> Result<(u32, f32, usize), Fault> {
     let text = &line[token.clone()];
     let Some(colon) = memchr::memchr(b':', text) else {
         let message = format!("expected `id:value`, found {}", quoted(text));
@@ -131,8 +145,8 @@ fn feature(line: &[u8], token: Range<usize>, ids: Ids) -> Result<(u32, f32), Fau
     let id = feature_id(id, text, ids).map_err(|message| Fault { at: token.start, message })?;
     let fault = |message| Err(Fault { at: token.start + colon + 1, message });
     match number::parse(value) {
-        _ if number::is_missing(value) => Ok((id, f32::NAN)),
-        Some(value) if value.is_finite() => Ok((id, value)),
+        _ if number::is_missing(value) => Ok((id, f32::NAN, text.len())),
+        Some(value) if value.is_finite() => Ok((id, value, text.len())),
         Some(_) => {
             fault(format!("the value {} of feature {id} is not a finite 32-bit number", quoted(value)))
         }
@@ -152,13 +166,11 @@ fn feature_id(id: &[u8], token: &[u8], ids: Ids) -> Result<u32, String> {
     }
     let sum = |number: u64, &digit: &u8| number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
     match id.iter().fold(0, sum) {
-        number if number > u64::from(ids.highest) => {
-            Err(format!("feature id {} is above the highest allowed, {}", quoted(id), ids.highest))
-        }
+        number if ids.allow(number) => Ok(number as u32),
         number if number < u64::from(ids.lowest) => {
             Err(format!("feature id {} is below the first, which was said to be {}", quoted(id), ids.lowest))
         }
-        number => Ok(number as u32),
+        _ => Err(format!("feature id {} is above the highest allowed, {}", quoted(id), ids.highest)),
     }
 }
 
