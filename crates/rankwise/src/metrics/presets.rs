@@ -157,7 +157,7 @@ pub static PRESETS: &[Preset] = &[
             "papers",
             "Structured and conditional learning papers",
             "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth losses and on conditional models.",
-            &["chakrabarti2008structured", "bhattacharyya2009conditional"],
+            &["chakrabarti2008structured", "dubey2009conditional"],
         ),
         make: || Conventions { gain: Gain::Binary, discount: Discount::Letor, ..Conventions::default() },
     },
