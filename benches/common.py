@@ -1,0 +1,89 @@
+"""What every benchmark here shares: contenders in their own processes, interleaved, and tables of 80 columns."""
+
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import shlex
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+DATA = HERE / ".data"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+def built(example, profile="release"):
+    """Builds an example program of the library and returns its path."""
+    command = ["cargo", "build", "--quiet", "-p", "rankwise", "--profile", profile, "--example", example]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return ROOT / "target" / profile / "examples" / example
+
+
+def run_json(command, threads):
+    """Runs a contender on its own, held to `threads` cores and threads; its last line is its result in JSON."""
+    environment = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
+    cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:threads])
+    pinned = ["taskset", "-c", cores, *map(str, command)]
+    done = subprocess.run(pinned, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def interleaved(contenders, repeats, threads):
+    """Results of each contender, `{name: [result, …]}`: every round runs all of them once, so that what
+    else the machine does falls on all alike."""
+    results = {name: [] for name in contenders}
+    for round_number in range(repeats):
+        for name, command in contenders.items():
+            print(f"round {round_number + 1}/{repeats}: {name}", file=sys.stderr)
+            results[name].append(run_json(command, threads))
+    return results
+
+
+def median(results, key):
+    """The median of one figure over the repeats."""
+    return statistics.median(result[key] for result in results)
+
+
+def memory(field):
+    """A field of /proc/self/status in bytes: VmRSS now, VmHWM at its highest."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise KeyError(field)
+
+
+def forget_peak_memory():
+    """Lets VmHWM count from now on."""
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+
+
+def heading(title, packages, threads):
+    """Prints what was measured, where, with which versions and which command."""
+    model = platform.processor() or platform.machine()
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    versions = [f"{package} {importlib.metadata.version(package)}" for package in packages]
+    print(f"\n{title}")
+    print(f"machine:  {model}, {os.cpu_count()} cores, {gigabytes:.0f} GiB, {platform.system()}")
+    print(f"versions: {', '.join([f'rankwise {revision.stdout.strip()}', *versions])}, Python {platform.python_version()}")
+    print(f"command:  benches/run {pathlib.Path(sys.argv[0]).name} -- {shlex.join(sys.argv[1:])}".rstrip(" -"))
+    print(f"threads:  {threads}\n")
+
+
+def table(header, rows):
+    """Prints rows under a header: the first column to the left, the others to the right."""
+    cells = [[str(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    for number, row in enumerate(cells):
+        first = row[0].ljust(widths[0])
+        print("  ".join([first, *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
+        if number == 0:
+            print("  ".join("-" * width for width in widths))

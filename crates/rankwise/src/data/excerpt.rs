@@ -1,0 +1,35 @@
+//! How a piece of a file is shown in a message.
+
+/// The most characters of the user's text that a message repeats.
+const SHOWN: usize = 40;
+
+/// `text` in backquotes: cut when long, control characters escaped, bytes that are not UTF-8 replaced.
+pub(super) fn quoted(text: &[u8]) -> String {
+    let readable = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
+    let mut shown = String::from("`");
+    for c in readable.chars().take(SHOWN) {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    if readable.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown.push('`');
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_and_made_printable() {
+        assert_eq!(quoted(b"1:x"), "`1:x`");
+        assert_eq!(quoted(b"a\tb\x1b["), "`a\\tb\\u{1b}[`");
+        assert_eq!(quoted(b"\xff"), "`\u{fffd}`");
+        assert_eq!(quoted(&[b'7'; 40]), format!("`{}`", "7".repeat(40)));
+        assert_eq!(quoted("é".repeat(1000).as_bytes()), format!("`{}…`", "é".repeat(40)));
+    }
+}

@@ -1,0 +1,235 @@
+//! Which rows belong to which query, and what to do when a query's rows do not stand together.
+
+use super::excerpt::quoted;
+use super::{Parts, Texts};
+use crate::error::{Error, Place, Result};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Query ids as they are read, row after row: neighbours with the same id make one run.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    files: Vec<String>,
+    ids: Texts,
+    runs: Vec<Run>,
+    rows: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// Its first row.
+    start: usize,
+    file: usize,
+    first_line: u64,
+    last_line: u64,
+    column: u64,
+}
+
+/// The queries of a data set, each once.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Groups {
+    /// Where each query starts once `order` is applied; one more than there are queries.
+    pub bounds: Vec<usize>,
+    /// One id per query.
+    pub ids: Texts,
+    /// The rows in their new order; `None` when they stay as they are.
+    pub order: Option<Vec<usize>>,
+    /// How many queries had to be gathered from several places.
+    pub gathered: usize,
+}
+
+impl Runs {
+    /// No rows yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All rows pushed from here on come from this file; a query may still go on from the file before.
+    pub fn enter_file(&mut self, name: &str) {
+        self.files.push(name.to_owned());
+    }
+
+    /// The next row: its query and where that stands (line and column from 1).
+    pub fn push(&mut self, id: &str, line: u64, column: u64) {
+        self.push_run(id, 1, line..=line, column);
+    }
+
+    /// The next `rows` rows, all of one query, on `lines`; the first names the query at `column`.
+    pub fn push_run(&mut self, id: &str, rows: usize, lines: std::ops::RangeInclusive<u64>, column: u64) {
+        let file = self.files.len().saturating_sub(1);
+        match self.runs.last_mut() {
+            Some(run) if run.file == file && self.ids.get(self.ids.len() - 1) == id => {
+                run.last_line = *lines.end();
+            }
+            _ => {
+                let (first_line, last_line) = lines.into_inner();
+                self.ids.push(id);
+                self.runs.push(Run { start: self.rows, file, first_line, last_line, column });
+            }
+        }
+        self.rows += rows;
+    }
+
+    /// The queries. One whose rows do not stand together, or stand in two files, is an error, unless `gather` is
+    /// set: then its rows come together where it stood first, in their order.
+    pub fn finish(self, gather: bool) -> Result<Groups> {
+        let mut query_of: HashMap<&str, usize> = HashMap::with_capacity(self.runs.len());
+        let mut first_runs = Vec::with_capacity(self.runs.len());
+        let mut queries = Vec::with_capacity(self.runs.len());
+        for (index, id) in self.ids.iter().enumerate() {
+            match query_of.entry(id) {
+                Entry::Vacant(new) => {
+                    queries.push(first_runs.len());
+                    new.insert(first_runs.len());
+                    first_runs.push(index);
+                }
+                Entry::Occupied(known) if gather => queries.push(*known.get()),
+                Entry::Occupied(known) => return Err(self.scattered(first_runs[*known.get()], index)),
+            }
+        }
+        if first_runs.len() == self.runs.len() {
+            let bounds = self.runs.iter().map(|r| r.start).chain([self.rows]).collect();
+            return Ok(Groups { bounds, ids: self.ids, order: None, gathered: 0 });
+        }
+        Ok(self.gather(&queries, &first_runs))
+    }
+
+    /// `queries[i]` is the query of run `i`, `first_runs[q]` the first run of query `q`.
+    fn gather(&self, queries: &[usize], first_runs: &[usize]) -> Groups {
+        let mut by_query: Vec<usize> = (0..self.runs.len()).collect();
+        by_query.sort_by_key(|&run| queries[run]);
+        let mut runs_of = vec![0usize; first_runs.len()];
+        let (mut bounds, mut order) =
+            (Vec::with_capacity(first_runs.len() + 1), Vec::with_capacity(self.rows));
+        for run in by_query {
+            if runs_of[queries[run]] == 0 {
+                bounds.push(order.len());
+            }
+            runs_of[queries[run]] += 1;
+            let end = self.runs.get(run + 1).map_or(self.rows, |next| next.start);
+            order.extend(self.runs[run].start..end);
+        }
+        bounds.push(order.len());
+        let ids = first_runs.iter().map(|&run| self.ids.get(run)).collect();
+        let gathered = runs_of.iter().filter(|&&n| n > 1).count();
+        let unmoved = order.iter().enumerate().all(|(i, &row)| i == row);
+        Groups { bounds, ids, order: (!unmoved).then_some(order), gathered }
+    }
+
+    fn scattered(&self, first: usize, again: usize) -> Error {
+        let (earlier, run, id) = (&self.runs[first], &self.runs[again], self.ids.get(again));
+        let file = self.files.get(run.file).cloned().unwrap_or_default();
+        let stood = match earlier {
+            Run { first_line, last_line, .. } if first_line == last_line => format!("on line {first_line}"),
+            Run { first_line, last_line, .. } => format!("on lines {first_line}–{last_line}"),
+        };
+        let stood = match earlier.file == run.file {
+            true => stood,
+            false => format!("{stood} of {}", self.files[earlier.file]),
+        };
+        let place = Place { file, line: run.first_line, column: run.column };
+        Error::parse(
+            place,
+            format!(
+                "query {} stood {stood} already and comes again on line {}; put its rows together, or let \
+                 the option `group` (`--group`) gather them",
+                quoted(id.as_bytes()),
+                run.first_line
+            ),
+        )
+    }
+}
+
+impl Groups {
+    /// Gives `parts` the queries, and brings all that it has per row (not `query_weights`) into their order.
+    pub fn arrange(self, parts: &mut Parts) {
+        if let Some(order) = &self.order {
+            let texts = |texts: &mut Texts| *texts = order.iter().map(|&r| texts.get(r)).collect();
+            parts.features = parts.features.select(order);
+            parts.labels = order.iter().map(|&r| parts.labels[r]).collect();
+            parts.comments.as_mut().map(texts);
+            parts.document_ids.as_mut().map(texts);
+            if let Some(positions) = &mut parts.positions {
+                *positions = order.iter().map(|&r| positions[r]).collect();
+            }
+        }
+        parts.bounds = self.bounds;
+        parts.query_ids = self.ids;
+    }
+
+    /// What to tell the user about it, if anything.
+    pub fn note(&self) -> Option<String> {
+        match self.gathered {
+            0 => None,
+            1 => Some("1 query stood in several places; its rows were gathered".to_owned()),
+            n => Some(format!("{n} queries stood in several places; their rows were gathered")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Features;
+
+    fn runs(ids: &[&str]) -> Runs {
+        let mut runs = Runs::new();
+        runs.enter_file("a.txt");
+        for (i, id) in ids.iter().enumerate() {
+            runs.push(id, 10 + i as u64, 3);
+        }
+        runs
+    }
+
+    #[test]
+    fn neighbours_make_one_query() {
+        let groups = runs(&["x", "x", "y", "z", "z"]).finish(false).unwrap();
+        assert_eq!(groups.bounds, [0, 2, 3, 5]);
+        assert_eq!(groups.ids.iter().collect::<Vec<_>>(), ["x", "y", "z"]);
+        assert_eq!((groups.order, groups.gathered), (None, 0));
+    }
+
+    #[test]
+    fn a_scattered_query_is_refused_with_both_places() {
+        let error = runs(&["x", "x", "y", "x"]).finish(false).unwrap_err().to_string();
+        assert!(error.starts_with("a.txt:13:3: query `x` stood on lines 10–11 already"), "{error}");
+        assert!(error.contains("again on line 13") && error.contains("--group"));
+        let mut two = runs(&["x", "y"]);
+        two.enter_file("b.txt");
+        two.push("y", 1, 3);
+        let error = two.finish(false).unwrap_err().to_string();
+        assert!(error.starts_with("b.txt:1:3: query `y` stood on line 11 of a.txt already"), "{error}");
+    }
+
+    #[test]
+    fn gathering_is_stable_and_moves_everything() {
+        let groups = runs(&["x", "y", "x", "z", "y", "x"]).finish(true).unwrap();
+        assert_eq!(groups.note().unwrap(), "2 queries stood in several places; their rows were gathered");
+        let letters = |text: &str| Some(text.chars().map(String::from).collect::<Texts>());
+        let mut parts = Parts {
+            features: Features::Dense { width: 1, values: (0..6).map(|i| i as f32).collect() },
+            labels: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+            comments: letters("abcdef"),
+            document_ids: letters("ABCDEF"),
+            positions: Some(vec![0, 1, 2, 3, 4, 5]),
+            ..Parts::default()
+        };
+        groups.arrange(&mut parts);
+        assert_eq!(parts.bounds, [0, 3, 5, 6]);
+        assert_eq!(parts.query_ids.iter().collect::<String>(), "xyz");
+        assert_eq!(parts.labels, [0.0, 2.0, 5.0, 1.0, 4.0, 3.0]);
+        assert_eq!(parts.features, Features::Dense { width: 1, values: parts.labels.clone() });
+        assert_eq!(parts.comments.unwrap().iter().collect::<String>(), "acfbed");
+        assert_eq!(parts.document_ids.unwrap().iter().collect::<String>(), "ACFBED");
+        assert_eq!(parts.positions.unwrap(), [0, 2, 5, 1, 4, 3]);
+    }
+
+    #[test]
+    fn a_query_that_goes_on_in_the_next_file_may_be_gathered_in_place() {
+        let mut two = runs(&["x", "y"]);
+        two.enter_file("b.txt");
+        two.push("y", 1, 3);
+        let groups = two.finish(true).unwrap();
+        assert_eq!((groups.bounds, groups.order, groups.gathered), (vec![0, 1, 3], None, 1));
+    }
+}

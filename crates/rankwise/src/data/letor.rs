@@ -1,0 +1,124 @@
+//! LETOR and SVMlight text: `label qid:ID id:value … # comment`, one document per line.
+//!
+//! One pipeline serves every source: text is cut into blocks of whole lines, blocks are read by many threads, and
+//! what they hold is put together in the order of the text. The size of a block is fixed and no result depends on
+//! it, nor on the number of threads. Files are not mapped into memory: one that is cut short meanwhile would kill
+//! the process, and mapped pages count as memory used.
+
+mod assembly;
+mod blocks;
+mod fragment;
+mod line;
+mod rows;
+mod swift;
+#[cfg(test)]
+mod tests;
+
+use super::source::Source;
+use super::{Loaded, ReadOptions};
+use crate::error::{Error, Result};
+use assembly::Assembly;
+use blocks::{Block, Blocks};
+use fragment::{Context, Fragment};
+use line::Ids;
+use rayon::prelude::*;
+use rows::Shape;
+use swift::IdTexts;
+
+/// Text and what is made of it should both stay in a core's cache.
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// Enough to even out blocks that take longer than others.
+const BLOCKS_PER_THREAD: usize = 4;
+
+/// Reads the sources, in order, as one data set.
+pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &ReadOptions) -> Result<Loaded> {
+    read_in_blocks(sources, options, BLOCK_BYTES)
+}
+
+fn read_in_blocks(
+    sources: impl Iterator<Item = Result<Source>>,
+    options: &ReadOptions,
+    block_bytes: usize,
+) -> Result<Loaded> {
+    let context = Context { ids: Ids::starting_at(options.first_id), id_texts: IdTexts::new() };
+    let mut assembly = Assembly::new(options.first_id);
+    let mut any = false;
+    for source in sources {
+        let read = source.and_then(|source| read_source(source, &context, &mut assembly, block_bytes));
+        if let Err(error) = read {
+            return Err(assembly.earliest_error(error, options.group));
+        }
+        any = true;
+    }
+    match any {
+        true => assembly.finish(options),
+        false => Err(Error::parameter("no file was named to read")),
+    }
+}
+
+/// Reads one source in waves of blocks: while one wave's text is fetched, the wave before it is parsed and the one
+/// before that is put in its place.
+fn read_source(source: Source, context: &Context, assembly: &mut Assembly, block_bytes: usize) -> Result<()> {
+    let mut blocks = Blocks::new(source, block_bytes);
+    assembly.enter_file(blocks.name());
+    let (mut fetched, mut parsed, mut placed) = (Wave::new(), Wave::new(), Wave::new());
+    let mut fetching = Ok(());
+    loop {
+        let shape = assembly.shape();
+        let (fetch, (place, ())) = rayon::join(
+            || match &fetching {
+                Ok(()) => fetched.fetch(&mut blocks),
+                Err(_) => Ok(()),
+            },
+            || rayon::join(|| placed.place(assembly), || parsed.parse(context, shape)),
+        );
+        place?;
+        fetching = fetching.and(fetch);
+        // What was fetched is parsed next, what was parsed is placed, and the wave just placed is free again.
+        std::mem::swap(&mut placed, &mut parsed);
+        std::mem::swap(&mut parsed, &mut fetched);
+        fetched.used = 0;
+        if parsed.used == 0 && placed.used == 0 {
+            fetching?;
+            return assembly.leave_file();
+        }
+    }
+}
+
+/// Blocks that are worked on together, with their memory, which is used again and again.
+struct Wave {
+    slots: Vec<(Block, Fragment)>,
+    used: usize,
+}
+
+impl Wave {
+    fn new() -> Self {
+        Wave { slots: Vec::new(), used: 0 }
+    }
+
+    /// Fills it with the text that comes next: nothing, when there is no more.
+    fn fetch(&mut self, blocks: &mut Blocks) -> Result<()> {
+        self.used = 0;
+        while self.used < BLOCKS_PER_THREAD * rayon::current_num_threads() {
+            if self.used == self.slots.len() {
+                self.slots.push((Block::default(), Fragment::new()));
+            }
+            if !blocks.next(&mut self.slots[self.used].0)? {
+                break;
+            }
+            self.used += 1;
+        }
+        Ok(())
+    }
+
+    fn parse(&mut self, context: &Context, shape: Shape) {
+        self.slots[..self.used].par_iter_mut().for_each(|(block, fragment)| {
+            fragment.read(block.text(), context, shape);
+        });
+    }
+
+    fn place(&self, assembly: &mut Assembly) -> Result<()> {
+        self.slots[..self.used].iter().try_for_each(|(_, fragment)| assembly.append(fragment))
+    }
+}

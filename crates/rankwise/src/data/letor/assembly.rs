@@ -1,0 +1,117 @@
+//! The data set being put together, fragment after fragment, in the order of the text.
+
+use super::fragment::Fragment;
+use super::rows::{Rows, Shape};
+use crate::data::grouping::Runs;
+use crate::data::{Columns, Dataset, Loaded, Parts, ReadOptions, Texts};
+use crate::error::{Error, Place, Result};
+
+/// Everything read so far.
+pub(super) struct Assembly {
+    labels: Vec<f32>,
+    rows: Rows,
+    runs: Runs,
+    comments: Option<Texts>,
+    file: String,
+    lines: u64,
+    documents_before_file: usize,
+}
+
+impl Assembly {
+    /// Nothing yet. Ids count from 1 unless the user says otherwise or a 0 comes.
+    pub fn new(first_id: Option<u32>) -> Self {
+        Assembly {
+            labels: Vec::new(),
+            rows: Rows::new(first_id.unwrap_or(1)),
+            runs: Runs::new(),
+            comments: None,
+            file: String::new(),
+            lines: 0,
+            documents_before_file: 0,
+        }
+    }
+
+    /// What follows comes from the file of this name.
+    pub fn enter_file(&mut self, name: &str) {
+        self.runs.enter_file(name);
+        self.file = name.to_owned();
+        self.lines = 0;
+        self.documents_before_file = self.labels.len();
+    }
+
+    /// Refuses a file that held nothing.
+    pub fn leave_file(&self) -> Result<()> {
+        match self.labels.len() == self.documents_before_file {
+            true => Err(Error::malformed(format!(
+                "{} holds no documents: nothing but blank lines, if any",
+                self.file
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// What the rows to come will probably be like.
+    pub fn shape(&self) -> Shape {
+        self.rows.shape()
+    }
+
+    /// Adds a fragment; its fault, if it has one, is the error.
+    pub fn append(&mut self, fragment: &Fragment) -> Result<()> {
+        self.append_comments(fragment);
+        self.labels.extend_from_slice(&fragment.labels);
+        self.rows.append(&fragment.rows);
+        for (run, id) in fragment.runs.iter().zip(fragment.query_ids.iter()) {
+            let line = self.lines + 1;
+            let lines = line + run.first_line..=line + run.last_line;
+            self.runs.push_run(id, run.count, lines, run.at as u64 + 1);
+        }
+        self.lines += fragment.lines;
+        match &fragment.fault {
+            None => Ok(()),
+            Some(fault) => {
+                let column = fault.at as u64 + 1;
+                let place = Place { file: self.file.clone(), line: self.lines + 1, column };
+                Err(Error::parse(place, &*fault.message))
+            }
+        }
+    }
+
+    fn append_comments(&mut self, fragment: &Fragment) {
+        if fragment.comments.is_none() && self.comments.is_none() {
+            return;
+        }
+        let earlier = self.labels.len();
+        let all = self.comments.get_or_insert_with(|| (0..earlier).map(|_| "").collect());
+        match &fragment.comments {
+            Some(comments) => all.append(comments),
+            None => fragment.labels.iter().for_each(|_| all.push("")),
+        }
+    }
+
+    /// The error to tell: `error`, unless a query among the rows before it is scattered.
+    pub fn earliest_error(self, error: Error, gather: bool) -> Error {
+        self.runs.finish(gather).err().unwrap_or(error)
+    }
+
+    /// The data set.
+    pub fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
+        let groups = self.runs.finish(options.group)?;
+        let (features, first_id) = self.rows.finish(options.layout)?;
+        self.labels.shrink_to_fit();
+        if let Some(comments) = &mut self.comments {
+            comments.shrink_to_fit();
+        }
+        let mut notes: Vec<String> = groups.note().into_iter().collect();
+        if options.first_id.is_none() && first_id == 0 {
+            notes.push("feature ids start at 0".to_owned());
+        }
+        if features.width() == 0 {
+            notes.push("no line has any features".to_owned());
+        }
+        let columns = Columns { first_id, names: None };
+        let mut parts =
+            Parts { features, labels: self.labels, comments: self.comments, columns, ..Parts::default() };
+        groups.arrange(&mut parts);
+        Ok(Loaded { data: Dataset::new(parts)?, notes })
+    }
+}

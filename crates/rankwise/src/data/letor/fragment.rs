@@ -1,0 +1,150 @@
+//! A block of whole lines, read on its own: what many threads do at once.
+
+use super::line::{self, Document, Fault, Ids};
+use super::rows::{Rows, Shape};
+use super::swift::{self, IdTexts};
+use crate::data::Texts;
+use std::ops::Range;
+
+/// The documents of one block of text. Lines count from 0, at its start.
+#[derive(Debug)]
+pub(super) struct Fragment {
+    pub labels: Vec<f32>,
+    pub rows: Rows,
+    /// Neighbours of the same query.
+    pub runs: Vec<QueryRun>,
+    /// One id per run.
+    pub query_ids: Texts,
+    /// One text per document, once there is any.
+    pub comments: Option<Texts>,
+    /// How many lines were read.
+    pub lines: u64,
+    /// What is wrong on the line after those.
+    pub fault: Option<Fault>,
+    row: Vec<(u32, f32)>,
+}
+
+/// Documents of one query that follow each other.
+#[derive(Debug)]
+pub(super) struct QueryRun {
+    pub count: usize,
+    pub first_line: u64,
+    pub last_line: u64,
+    /// The byte of its first line, from 0, where the id stands.
+    pub at: usize,
+}
+
+/// What a block's reader must know beside the text.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub ids: Ids,
+    pub id_texts: IdTexts,
+}
+
+impl Fragment {
+    /// Nothing read.
+    pub fn new() -> Self {
+        Fragment {
+            labels: Vec::new(),
+            rows: Rows::new(1),
+            runs: Vec::new(),
+            query_ids: Texts::new(),
+            comments: None,
+            lines: 0,
+            fault: None,
+            row: Vec::new(),
+        }
+    }
+
+    /// Forgets what it held and reads the lines of `text`, up to the first that is wrong. Rows will
+    /// probably be of this `shape`.
+    pub fn read(&mut self, text: &[u8], context: &Context, shape: Shape) {
+        self.labels.clear();
+        self.runs.clear();
+        self.query_ids = Texts::new();
+        self.comments = None;
+        self.lines = 0;
+        self.fault = None;
+        self.rows.reset(shape);
+        let (mut at, mut last_query) = (0, 0..0);
+        while at < text.len() && self.fault.is_none() {
+            at = match self.swift_line(text, at, &mut last_query, context) {
+                Some(end) => end,
+                None => self.careful_line(text, at, &mut last_query, context),
+            };
+        }
+        self.rows.count_filled();
+    }
+
+    /// Reads a usual line and says where the next starts; does nothing where the line is not that.
+    #[inline]
+    fn swift_line(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        last_query: &mut Range<usize>,
+        context: &Context,
+    ) -> Option<usize> {
+        let head = swift::head(text, at, &text[last_query.clone()])?;
+        let first = self.rows.first();
+        let row = self.rows.open_row()?;
+        let (end, given) = swift::features(text, head.query.end, row, first, &context.id_texts)?;
+        let line_end = memchr::memchr(b'\n', &text[end..])? + end;
+        let comment = (text[end] == b'#').then(|| line::trimmed(&text[..line_end], end + 1));
+        self.rows.keep_row(given);
+        let document = Document { label: head.label, query: head.query, comment };
+        self.add(text, at, document, last_query);
+        self.lines += 1;
+        Some(line_end + 1)
+    }
+
+    /// Reads any line and says where the next starts.
+    fn careful_line(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        last_query: &mut Range<usize>,
+        context: &Context,
+    ) -> usize {
+        let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
+        match line::parse(&text[at..end], context.ids, &mut self.row) {
+            Ok(None) => {}
+            Ok(Some(mut document)) => {
+                document.query = at + document.query.start..at + document.query.end;
+                document.comment = document.comment.map(|c| at + c.start..at + c.end);
+                self.rows.push(&self.row);
+                self.add(text, at, document, last_query);
+            }
+            Err(fault) => {
+                self.fault = Some(fault);
+                return end;
+            }
+        }
+        self.lines += 1;
+        end + 1
+    }
+
+    /// Adds a document, whose features are there already; its ranges are bytes of `text`.
+    fn add(&mut self, text: &[u8], line_start: usize, document: Document, last_query: &mut Range<usize>) {
+        self.labels.push(document.label);
+        let query = &text[document.query.clone()];
+        match self.runs.last_mut() {
+            Some(run) if text[last_query.clone()] == *query => {
+                run.count += 1;
+                run.last_line = self.lines;
+            }
+            _ => {
+                let at = document.query.start - line_start;
+                self.runs.push(QueryRun { count: 1, first_line: self.lines, last_line: self.lines, at });
+                self.query_ids.push(&String::from_utf8_lossy(query));
+            }
+        }
+        *last_query = document.query;
+        if document.comment.is_some() || self.comments.is_some() {
+            let earlier = self.labels.len() - 1;
+            let comments = self.comments.get_or_insert_with(|| (0..earlier).map(|_| "").collect());
+            let comment = document.comment.map_or(&[][..], |range| &text[range]);
+            comments.push(&String::from_utf8_lossy(comment));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! One line of LETOR text, whatever its dialect, or what is wrong with it and where.
+
+use crate::data::excerpt::quoted;
+use crate::data::{MAX_FEATURES, number};
+use std::ops::Range;
+
+/// What is wrong in a line, and at which byte of it (from 0).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub at: usize,
+    pub message: String,
+}
+
+/// A document. Ranges are bytes of the line.
+#[derive(Debug, PartialEq)]
+pub(super) struct Document {
+    pub label: f32,
+    pub query: Range<usize>,
+    pub comment: Option<Range<usize>>,
+}
+
+/// Which feature ids may come, when the user has said what the first is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ids {
+    /// The lowest id allowed.
+    pub lowest: u32,
+    /// The highest id allowed.
+    pub highest: u32,
+}
+
+impl Ids {
+    /// Ids from `first`; from 0 when it has yet to be found out.
+    pub fn starting_at(first: Option<u32>) -> Ids {
+        // Without a 0 among them, ids run to `MAX_FEATURES` itself.
+        let most = (MAX_FEATURES - 1) as u32;
+        Ids { lowest: first.unwrap_or(0), highest: first.unwrap_or(1).saturating_add(most) }
+    }
+}
+
+/// Reads a line without its line feed. Features go to `row` as `(id, value)`, ascending by id. `None` when there is
+/// no document on it.
+pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<Option<Document>, Fault> {
+    row.clear();
+    let Some(label_token) = token(line, 0) else { return Ok(None) };
+    if line[label_token.start] == b'#' {
+        return Ok(None);
+    }
+    let label = label(line, label_token.clone())?;
+    let query = query(line, label_token.end)?;
+    let mut at = query.end;
+    let mut ascending = true;
+    while let Some(feature) = token(line, at) {
+        if line[feature.start] == b'#' {
+            sort(line, row, ascending)?;
+            return Ok(Some(Document { label, query, comment: Some(trimmed(line, feature.start + 1)) }));
+        }
+        let (id, value) = self::feature(line, feature.clone(), ids)?;
+        ascending &= row.last().is_none_or(|&(last, _)| last < id);
+        row.push((id, value));
+        at = feature.end;
+    }
+    sort(line, row, ascending)?;
+    Ok(Some(Document { label, query, comment: None }))
+}
+
+/// The bytes that part tokens. A carriage return is one: it stands before a line feed, if anywhere.
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+/// The next token from `at` on; a comment gives one that starts with `#`.
+fn token(line: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at + line[at..].iter().position(|&b| !is_space(b))?;
+    Some(start..token_end(line, start))
+}
+
+/// Where the token that holds `start` ends: before a space or a comment.
+pub(super) fn token_end(line: &[u8], start: usize) -> usize {
+    let ends = |&b: &u8| is_space(b) || b == b'#' || b == b'\n';
+    line[start..].iter().position(ends).map_or(line.len(), |length| start + length)
+}
+
+/// The rest of the line from `start` on, without the spaces around it.
+pub(super) fn trimmed(line: &[u8], start: usize) -> Range<usize> {
+    let rest = &line[start..];
+    let front = rest.iter().position(|&b| !is_space(b)).unwrap_or(rest.len());
+    let end = rest.iter().rposition(|&b| !is_space(b)).map_or(front, |last| last + 1);
+    start + front..start + end
+}
+
+fn label(line: &[u8], token: Range<usize>) -> Result<f32, Fault> {
+    let text = &line[token.clone()];
+    let fault = |message| Err(Fault { at: token.start, message });
+    match number::parse(text) {
+        _ if number::is_missing(text) => {
+            fault(format!("the label is missing: {} stands for it", quoted(text)))
+        }
+        Some(label) if label.is_finite() => Ok(label),
+        Some(_) => fault(format!("the label {} is not a finite 32-bit number", quoted(text))),
+        None => fault(format!("expected a label (a number) first on the line, found {}", quoted(text))),
+    }
+}
+
+/// Where the query id stands that must follow the label.
+fn query(line: &[u8], at: usize) -> Result<Range<usize>, Fault> {
+    const ADVICE: &str = "every document names its query after its label, as in `2 qid:17 1:0.5`";
+    let Some(token) = token(line, at).filter(|t| line[t.start] != b'#') else {
+        let message = format!("expected `qid:` and a query id, found the end of the line; {ADVICE}");
+        return Err(Fault { at: at.min(line.len()), message });
+    };
+    let text = &line[token.clone()];
+    let Some(id) = text.strip_prefix(b"qid:") else {
+        let message = format!("expected `qid:` and a query id, found {}; {ADVICE}", quoted(text));
+        return Err(Fault { at: token.start, message });
+    };
+    let start = token.end - id.len();
+    match std::str::from_utf8(id) {
+        Ok("") => Err(Fault { at: start, message: "the query id after `qid:` is empty".to_owned() }),
+        Ok(_) => Ok(start..token.end),
+        Err(_) => Err(Fault { at: start, message: format!("the query id {} is not UTF-8", quoted(id)) }),
+    }
+}
+
+fn feature(line: &[u8], token: Range<usize>, ids: Ids) -> Result<(u32, f32), Fault> {
+    let text = &line[token.clone()];
+    let Some(colon) = memchr::memchr(b':', text) else {
+        let message = format!("expected `id:value`, found {}", quoted(text));
+        return Err(Fault { at: token.start, message });
+    };
+    let (id, value) = (&text[..colon], &text[colon + 1..]);
+    let id = feature_id(id, text, ids).map_err(|message| Fault { at: token.start, message })?;
+    let fault = |message| Err(Fault { at: token.start + colon + 1, message });
+    match number::parse(value) {
+        _ if number::is_missing(value) => Ok((id, f32::NAN)),
+        Some(value) if value.is_finite() => Ok((id, value)),
+        Some(_) => {
+            fault(format!("the value {} of feature {id} is not a finite 32-bit number", quoted(value)))
+        }
+        None if value.is_empty() => {
+            fault(format!("the value of feature {id} is empty; leave it out or say `NULL`"))
+        }
+        None => fault(format!("expected a number for feature {id}, found {}", quoted(value))),
+    }
+}
+
+fn feature_id(id: &[u8], token: &[u8], ids: Ids) -> Result<u32, String> {
+    if id.is_empty() || !id.iter().all(u8::is_ascii_digit) {
+        return Err(match id {
+            b"qid" => format!("a second query id on the line: {}", quoted(token)),
+            _ => format!("expected a feature id (a whole number) before the colon, found {}", quoted(token)),
+        });
+    }
+    let sum = |number: u64, &digit: &u8| number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+    match id.iter().fold(0, sum) {
+        number if number > u64::from(ids.highest) => {
+            Err(format!("feature id {} is above the highest allowed, {}", quoted(id), ids.highest))
+        }
+        number if number < u64::from(ids.lowest) => {
+            Err(format!("feature id {} is below the first, which was said to be {}", quoted(id), ids.lowest))
+        }
+        number => Ok(number as u32),
+    }
+}
+
+/// Puts the features in order and refuses an id that comes twice.
+fn sort(line: &[u8], row: &mut [(u32, f32)], ascending: bool) -> Result<(), Fault> {
+    if ascending {
+        return Ok(());
+    }
+    row.sort_by_key(|&(id, _)| id);
+    let Some(twice) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) else { return Ok(()) };
+    let id = twice[0].0;
+    let message = format!("feature {id} stands twice on the line");
+    Err(Fault { at: second_place(line, id), message })
+}
+
+/// Where a feature stands for the second time.
+fn second_place(line: &[u8], id: u32) -> usize {
+    let (mut at, mut seen) = (0, false);
+    while let Some(token) = token(line, at) {
+        let digits = line[token.clone()].split(|&b| b == b':').next().unwrap_or_default();
+        let same = std::str::from_utf8(digits).ok().and_then(|d| d.parse().ok()) == Some(id);
+        // The label may look like an id, but no colon follows it.
+        if same && line.get(token.start + digits.len()) == Some(&b':') {
+            if seen {
+                return token.start;
+            }
+            seen = true;
+        }
+        at = token.end;
+    }
+    0
+}

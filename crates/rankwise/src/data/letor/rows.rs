@@ -1,0 +1,323 @@
+//! Feature rows as they come in, while neither their width nor their first id is known for good.
+
+use crate::data::{Features, Layout};
+use crate::error::{Error, Result};
+
+/// Rows are kept dense while at least one value in so many is given (or not 0).
+const SPARSEST_DENSE: usize = 4;
+
+/// Cells that a dense matrix may waste in any case: few rows say little about density.
+const SLACK: usize = 1 << 16;
+
+/// What rows are like, without the rows: helps to read more of them, but changes nothing in the result.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    first: u32,
+    width: usize,
+    /// `None` when sparse.
+    stride: Option<usize>,
+}
+
+/// A growing matrix. It is dense at first; once too few values are given it turns sparse and stays so. Which it was
+/// on the way does not show in what [`finish`](Rows::finish) makes of it.
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    /// The id that column 0 has in the text.
+    first: u32,
+    /// One more than the last column seen.
+    width: usize,
+    count: usize,
+    /// Values that are not 0, or, in rows not yet counted, that were given.
+    filled: usize,
+    store: Store,
+}
+
+#[derive(Debug, Clone)]
+enum Store {
+    /// `stride ≥ width` cells per row: a reserve, so that widening is seldom.
+    Dense { stride: usize, values: Vec<f32> },
+    /// No zeros are stored.
+    Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f32> },
+}
+
+impl Rows {
+    /// No rows; ids count from `first` unless a lower one comes.
+    pub fn new(first: u32) -> Self {
+        Rows { first, width: 0, count: 0, filled: 0, store: Store::Dense { stride: 0, values: Vec::new() } }
+    }
+
+    /// What rows to come will probably be like.
+    pub fn shape(&self) -> Shape {
+        let stride = match &self.store {
+            Store::Dense { stride, .. } => Some(*stride),
+            Store::Sparse { .. } => None,
+        };
+        Shape { first: self.first, width: self.width, stride }
+    }
+
+    /// Forgets all rows but keeps the memory, ready for rows of this shape.
+    pub fn reset(&mut self, shape: Shape) {
+        (self.first, self.width, self.count, self.filled) = (shape.first, shape.width, 0, 0);
+        match (&mut self.store, shape.stride) {
+            (Store::Dense { stride, values }, Some(wanted)) => {
+                *stride = wanted;
+                values.clear();
+            }
+            (Store::Sparse { starts, columns, values }, None) => {
+                starts.truncate(1);
+                columns.clear();
+                values.clear();
+            }
+            (store, Some(stride)) => *store = Store::Dense { stride, values: Vec::new() },
+            (store, None) => *store = Store::no_rows(),
+        }
+    }
+
+    /// The id of column 0.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// A new row of zeros to be written, where rows are dense: it counts once [`keep_row`](Rows::keep_row) is
+    /// called. Columns in it beyond the width must stay 0.
+    pub fn open_row(&mut self) -> Option<&mut [f32]> {
+        let Store::Dense { stride, values } = &mut self.store else { return None };
+        let start = self.count * *stride;
+        let end = start + *stride;
+        if end > SPARSEST_DENSE * self.filled + SLACK {
+            return None;
+        }
+        values.truncate(start);
+        values.resize(end, 0.0);
+        // Only the columns known are open: the reserve behind them would widen the matrix unseen.
+        Some(&mut values[start..start + self.width])
+    }
+
+    /// Keeps the row opened last, with `given` values written.
+    pub fn keep_row(&mut self, given: usize) {
+        self.count += 1;
+        self.filled += given;
+    }
+
+    /// Adds a row of `(id, value)`, ids ascending.
+    pub fn push(&mut self, row: &[(u32, f32)]) {
+        if let Some(&(id, _)) = row.first() {
+            self.lower_first(id);
+        }
+        let first = self.first;
+        let width = row.last().map_or(0, |&(id, _)| (id - first) as usize + 1);
+        self.make_room(1, width, row.len());
+        match &mut self.store {
+            Store::Dense { stride, values } => {
+                let start = self.count * *stride;
+                values.truncate(start);
+                values.resize(start + *stride, 0.0);
+                for &(id, value) in row {
+                    values[start + (id - first) as usize] = value;
+                }
+            }
+            Store::Sparse { starts, columns, values } => {
+                for &(id, value) in row.iter().filter(|&&(_, value)| value != 0.0) {
+                    columns.push(id - first);
+                    values.push(value);
+                }
+                starts.push(values.len());
+            }
+        }
+        self.keep_row(row.len());
+    }
+
+    /// Adds all rows of `other`, whose [`count_filled`](Rows::count_filled) has been called.
+    pub fn append(&mut self, other: &Rows) {
+        self.lower_first(other.first);
+        let offset = (other.first - self.first) as usize;
+        self.make_room(other.count, other.width + offset, other.filled);
+        match (&mut self.store, &other.store) {
+            (Store::Dense { stride, values }, Store::Dense { stride: other_stride, values: more }) => {
+                if *stride == *other_stride && offset == 0 {
+                    values.extend_from_slice(more);
+                } else {
+                    for row in rows_of(more, *other_stride, other.count) {
+                        let start = values.len();
+                        values.resize(start + *stride, 0.0);
+                        values[start + offset..][..other.width].copy_from_slice(&row[..other.width]);
+                    }
+                }
+            }
+            (Store::Dense { stride, values }, Store::Sparse { starts, columns, values: more }) => {
+                for bounds in starts.windows(2) {
+                    let start = values.len();
+                    values.resize(start + *stride, 0.0);
+                    for i in bounds[0]..bounds[1] {
+                        values[start + offset + columns[i] as usize] = more[i];
+                    }
+                }
+            }
+            (Store::Sparse { .. }, Store::Dense { stride, values: more }) => {
+                for row in rows_of(more, *stride, other.count) {
+                    self.store.push_nonzeros(row, offset);
+                }
+            }
+            (
+                Store::Sparse { starts, columns, values },
+                Store::Sparse { starts: s, columns: c, values: v },
+            ) => {
+                let before = values.len();
+                starts.extend(s[1..].iter().map(|start| start + before));
+                columns.extend(c.iter().map(|column| column + offset as u32));
+                values.extend_from_slice(v);
+            }
+        }
+        self.count += other.count;
+        self.filled += other.filled;
+    }
+
+    /// Drops what was opened and not kept, and counts what is not 0.
+    pub fn count_filled(&mut self) {
+        match &mut self.store {
+            Store::Dense { stride, values } => {
+                values.truncate(self.count * *stride);
+                self.filled = values.iter().filter(|&&v| v != 0.0).count();
+            }
+            Store::Sparse { values, .. } => self.filled = values.len(),
+        }
+    }
+
+    /// The finished matrix and the id of its first column. Whether it is dense depends on the rows and on `layout`
+    /// alone.
+    pub fn finish(mut self, layout: Layout) -> Result<(Features, u32)> {
+        let cells = self.count.saturating_mul(self.width);
+        let dense = match layout {
+            Layout::Auto => cells <= self.filled.saturating_mul(SPARSEST_DENSE),
+            Layout::Dense => true,
+            Layout::Sparse => false,
+        };
+        let width = self.width;
+        if !dense {
+            self.make_sparse();
+        }
+        let features = match self.store {
+            Store::Dense { stride, mut values } => {
+                narrow(&mut values, stride, width, self.count);
+                values.shrink_to_fit();
+                Features::Dense { width, values }
+            }
+            Store::Sparse { starts, columns, values } if dense => {
+                Features::Dense { width, values: spread(&starts, &columns, &values, width)? }
+            }
+            Store::Sparse { mut starts, mut columns, mut values } => {
+                starts.shrink_to_fit();
+                columns.shrink_to_fit();
+                values.shrink_to_fit();
+                Features::Sparse { width, starts, columns, values }
+            }
+        };
+        Ok((features, self.first))
+    }
+
+    /// Makes `id` a column, moving all columns up where it is below the first.
+    fn lower_first(&mut self, id: u32) {
+        let Some(shift) = self.first.checked_sub(id).filter(|&shift| shift > 0) else { return };
+        self.first = id;
+        if self.width > 0 {
+            self.width += shift as usize;
+        }
+        match &mut self.store {
+            Store::Dense { stride, values } => {
+                widen(values, *stride, *stride + shift as usize, shift as usize, self.count);
+                *stride += shift as usize;
+            }
+            Store::Sparse { columns, .. } => columns.iter_mut().for_each(|c| *c += shift),
+        }
+    }
+
+    /// Prepares for `count` rows of `width` columns with `filled` values among them.
+    fn make_room(&mut self, count: usize, width: usize, filled: usize) {
+        self.width = self.width.max(width);
+        let Store::Dense { stride, values } = &mut self.store else { return };
+        let wanted = match self.width <= *stride {
+            true => *stride,
+            // The first rows say how wide the rest will be; later surprises get a reserve.
+            false if self.count == 0 => self.width,
+            false => self.width + self.width / 16,
+        };
+        let most = SPARSEST_DENSE * (self.filled + filled) + SLACK;
+        if (self.count + count).saturating_mul(wanted) > most {
+            self.make_sparse();
+        } else if wanted > *stride {
+            widen(values, *stride, wanted, 0, self.count);
+            *stride = wanted;
+        }
+    }
+
+    fn make_sparse(&mut self) {
+        let Store::Dense { stride, values } = &mut self.store else { return };
+        let (stride, values) = (*stride, std::mem::take(values));
+        self.store = Store::no_rows();
+        for row in rows_of(&values, stride, self.count) {
+            self.store.push_nonzeros(row, 0);
+        }
+    }
+}
+
+impl Store {
+    fn no_rows() -> Store {
+        Store::Sparse { starts: vec![0], columns: Vec::new(), values: Vec::new() }
+    }
+
+    /// Adds a dense row, its columns moved up by `offset`, to a sparse matrix.
+    fn push_nonzeros(&mut self, row: &[f32], offset: usize) {
+        let Store::Sparse { starts, columns, values } = self else { return };
+        for (column, &value) in row.iter().enumerate().filter(|&(_, &value)| value != 0.0) {
+            columns.push((column + offset) as u32);
+            values.push(value);
+        }
+        starts.push(values.len());
+    }
+}
+
+/// The rows of a dense matrix, also where they are empty.
+fn rows_of(values: &[f32], stride: usize, count: usize) -> impl Iterator<Item = &[f32]> {
+    (0..count).map(move |row| &values[row * stride..(row + 1) * stride])
+}
+
+/// Widens rows in place from `old` to `new ≥ old + offset` cells, their values moved up by `offset`.
+fn widen(values: &mut Vec<f32>, old: usize, new: usize, offset: usize, count: usize) {
+    values.truncate(count * old);
+    values.resize(count * new, 0.0);
+    for row in (0..count).rev() {
+        let start = row * new + offset;
+        values.copy_within(row * old..(row + 1) * old, start);
+        values[row * new..start].fill(0.0);
+        values[start + old..(row + 1) * new].fill(0.0);
+    }
+}
+
+/// Narrows rows in place from `old` to `new` cells.
+fn narrow(values: &mut Vec<f32>, old: usize, new: usize, count: usize) {
+    if old != new {
+        for row in 0..count {
+            values.copy_within(row * old..row * old + new, row * new);
+        }
+        values.truncate(count * new);
+    }
+}
+
+/// Sparse rows made dense; refused where they do not fit in memory.
+fn spread(starts: &[usize], columns: &[u32], values: &[f32], width: usize) -> Result<Vec<f32>> {
+    let count = starts.len() - 1;
+    let mut dense: Vec<f32> = Vec::new();
+    let cells = count.saturating_mul(width);
+    if dense.try_reserve_exact(cells).is_err() {
+        return Err(Error::data(format!(
+            "{count} dense rows of {width} columns do not fit in memory; keep them sparse"
+        )));
+    }
+    dense.resize(cells, 0.0);
+    for (row, bounds) in starts.windows(2).enumerate() {
+        for i in bounds[0]..bounds[1] {
+            dense[row * width + columns[i] as usize] = values[i];
+        }
+    }
+    Ok(dense)
+}

@@ -1,0 +1,164 @@
+//! Where bytes come from: a file or standard input, plain, gzip or zstd, known by their first bytes.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// How much is fetched from the operating system or handed to a decompressor at once.
+const FETCH_BYTES: usize = 1 << 17;
+
+/// An open source of decompressed bytes. Its own buffer is small: read in pieces of 64 KiB or more, or wrap it.
+pub(super) struct Source {
+    origin: Origin,
+    reader: Box<dyn Read + Send>,
+}
+
+/// Where bytes came from, for messages: outlives the [`Source`] it was taken from.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    name: String,
+    packing: Packing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Source {
+    /// Opens the file at `path`; `-` is standard input.
+    pub fn open(path: &Path) -> Result<Source> {
+        if path.as_os_str() == "-" {
+            return Source::new("<stdin>", io::stdin());
+        }
+        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        Source::new(&path.display().to_string(), file)
+    }
+
+    /// A source that decompresses `reader` where its first bytes ask for that.
+    pub fn new(name: &str, reader: impl Read + Send + 'static) -> Result<Source> {
+        let mut reader = BufReader::with_capacity(FETCH_BYTES, reader);
+        let mut origin = Origin { name: name.to_owned(), packing: Packing::Plain };
+        let (start, packing) = first_bytes(&mut reader).map_err(|e| origin.read_error(e))?;
+        origin.packing = packing;
+        let whole = io::Cursor::new(start).chain(reader);
+        let reader: Box<dyn Read + Send> = match packing {
+            Packing::Plain => Box::new(whole),
+            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
+            Packing::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(whole);
+                Box::new(decoder.map_err(|e| origin.read_error(e))?)
+            }
+        };
+        Ok(Source { origin, reader })
+    }
+
+    /// Where the bytes come from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer)
+    }
+}
+
+impl Origin {
+    /// The file as the user named it, or `<stdin>`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What a failed read means: the system's refusal, or compressed bytes that are cut short or damaged.
+    pub fn read_error(&self, error: io::Error) -> Error {
+        let packing = match self.packing {
+            _ if error.raw_os_error().is_some() => return Error::io("read", &self.name, error),
+            Packing::Plain => return Error::io("read", &self.name, error),
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        };
+        let name = &self.name;
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            return Error::malformed(format!(
+                "{name} ends in the middle of its {packing} data; it may not have been copied or written in full"
+            ));
+        }
+        Error::malformed(format!("{name} holds damaged {packing} data: {error}"))
+    }
+}
+
+/// The first bytes, at most 4, as they must be put back, and what they say about the rest.
+fn first_bytes(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, Packing)> {
+    let mut start = Vec::new();
+    reader.take(4).read_to_end(&mut start)?;
+    let packing = match start[..] {
+        [0x1f, 0x8b, ..] => Packing::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd] => Packing::Zstd,
+        // A skippable frame may come before the data.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Packing::Zstd,
+        _ => Packing::Plain,
+    };
+    Ok((start, packing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        zstd::encode_all(text, 1).unwrap()
+    }
+
+    fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut source = Source::new("x", io::Cursor::new(bytes))?;
+        let mut out = Vec::new();
+        source.read_to_end(&mut out).map_err(|e| source.origin().read_error(e))?;
+        Ok(out)
+    }
+
+    #[test]
+    fn packing_is_known_by_its_bytes_and_parts_follow_each_other() {
+        for text in [&b""[..], b"1", b"0 qid:1 1:2\n"] {
+            assert_eq!(unpacked(text.to_vec()).unwrap(), text);
+            assert_eq!(unpacked(gzip(text)).unwrap(), text);
+            assert_eq!(unpacked(zstd(text)).unwrap(), text);
+        }
+        assert_eq!(unpacked([gzip(b"ab"), gzip(b"cd")].concat()).unwrap(), b"abcd");
+        assert_eq!(unpacked([zstd(b"ab"), zstd(b"cd")].concat()).unwrap(), b"abcd");
+        let skippable = [&[0x5a, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9][..], &zstd(b"ab")].concat();
+        assert_eq!(unpacked(skippable).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn bytes_cut_short_or_damaged_are_told_apart() {
+        let text: Vec<u8> =
+            (0..10_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        for (pack, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (zstd, "zstd")] {
+            let packed = pack(&text);
+            let short = unpacked(packed[..packed.len() / 2].to_vec()).unwrap_err().to_string();
+            assert!(short.starts_with(&format!("x ends in the middle of its {name} data")), "{short}");
+            let mut damaged = packed;
+            damaged[4..40].fill(0xff);
+            let damaged = unpacked(damaged).unwrap_err().to_string();
+            assert!(damaged.starts_with(&format!("x holds damaged {name} data")), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = Source::open(Path::new("no/such/file.txt")).err().unwrap();
+        assert!(error.to_string().starts_with("cannot open no/such/file.txt: "));
+    }
+}
