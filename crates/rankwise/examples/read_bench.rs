@@ -45,7 +45,9 @@ fn status_bytes(field: &str) -> Result<usize, Box<dyn std::error::Error>> {
 fn array_bytes(data: &Dataset) -> usize {
     let features = match &data.parts().features {
         Features::Dense { values, .. } => 4 * values.len(),
-        Features::Sparse { starts, columns, values, .. } => 8 * starts.len() + 4 * (columns.len() + values.len()),
+        Features::Sparse { starts, columns, values, .. } => {
+            8 * starts.len() + 4 * (columns.len() + values.len())
+        }
     };
     features + 4 * data.len() + 8 * data.bounds().len()
 }

@@ -40,7 +40,13 @@ fn weights_count_every_query_alike_and_skipped_ones_not_at_all() {
 
 #[test]
 fn a_mean_of_nothing_is_nothing() {
-    let list = JudgedList { id: "q", labels: &[0.0], scores: &[1.0], document_ids: DocumentIds::Absent, weight: 1.0 };
+    let list = JudgedList {
+        id: "q",
+        labels: &[0.0],
+        scores: &[1.0],
+        document_ids: DocumentIds::Absent,
+        weight: 1.0,
+    };
     let metrics = parse_list("map:empty=skip", &Conventions::default()).unwrap();
     assert_eq!(evaluate_lists(&[list], &metrics).unwrap().mean(0), None);
     assert_eq!(evaluate_lists(&[], &metrics).unwrap().mean(0), None);
@@ -86,7 +92,13 @@ fn any_number_of_threads_gives_the_same_bits() {
     let lists: Vec<JudgedList<'_>> = labels
         .chunks(30)
         .zip(scores.chunks(30))
-        .map(|(labels, scores)| JudgedList { id: "", labels, scores, document_ids: DocumentIds::Absent, weight: 1.0 })
+        .map(|(labels, scores)| JudgedList {
+            id: "",
+            labels,
+            scores,
+            document_ids: DocumentIds::Absent,
+            weight: 1.0,
+        })
         .collect();
     let metrics = parse_list("ndcg@10,map,err,ndcg:ties=worst", &Conventions::default()).unwrap();
     let with_threads = |threads| {

@@ -30,7 +30,8 @@ fn printed() -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(format!("{DATA}/golden/ohsumed-svm_rank/ndcg.txt")).unwrap();
     let of_test = text.split("Performance on validation set").next().unwrap();
     let row = |line: &str| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    let rows: Vec<_> = of_test.lines().filter(|l| l.starts_with("Fold") && !l.starts_with("Folds")).map(row).collect();
+    let rows: Vec<_> =
+        of_test.lines().filter(|l| l.starts_with("Fold") && !l.starts_with("Folds")).map(row).collect();
     (0..5).map(|fold| [rows[fold].clone(), rows[fold + 5].clone()].concat()).collect()
 }
 

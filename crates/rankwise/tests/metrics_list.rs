@@ -18,7 +18,8 @@ fn random_query(random: &mut Random, most: usize) -> (Vec<f32>, Vec<f64>) {
 
 /// Each measure, whole and cut where it can be.
 fn names() -> Vec<(&'static rankwise::metrics::Entry, String)> {
-    let cuts = |e: &'static rankwise::metrics::Entry| if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] };
+    let cuts =
+        |e: &'static rankwise::metrics::Entry| if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] };
     METRICS
         .iter()
         .flat_map(|e| cuts(e).into_iter().map(move |cut| (e, format!("{}{cut}", e.card.name))))
@@ -58,7 +59,10 @@ fn the_order_of_the_grades_is_the_best_there_is() {
             let by_grade: Vec<f64> = labels.iter().map(|&l| f64::from(l)).collect();
             let best = metric.value(&labels, &Ranking::by_scores(&by_grade)).unwrap();
             let other = metric.value(&labels, &Ranking::by_scores(&scores)).unwrap();
-            assert!(best >= other - 1e-12, "{name}: {best} for the best order of {labels:?}, {other} for {scores:?}");
+            assert!(
+                best >= other - 1e-12,
+                "{name}: {best} for the best order of {labels:?}, {other} for {scores:?}"
+            );
         }
     }
 }
@@ -67,8 +71,7 @@ fn the_order_of_the_grades_is_the_best_there_is() {
 fn a_perfect_ranking_counts_exactly_one() {
     let labels = [0.0, 3.0, 1.0, 0.0, 2.0, 2.0, 0.0];
     let scores: Vec<f64> = labels.iter().map(|&l| f64::from(l)).collect();
-    let perfect =
-        "ndcg ndcg@1 ndcg@3 mean-ndcg map mrr recall recall@4 f1@4 r-precision success@1 p@4 bpref auc kendall";
+    let perfect = "ndcg ndcg@1 ndcg@3 mean-ndcg map mrr recall recall@4 f1@4 r-precision success@1 p@4 bpref auc kendall";
     for name in perfect.split(' ') {
         let value = by_default(name).value(&labels, &Ranking::by_scores(&scores)).unwrap();
         assert!((value - 1.0).abs() < 1e-15, "{name}: {value}");

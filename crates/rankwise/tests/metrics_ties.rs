@@ -99,7 +99,8 @@ fn the_worst_order_is_the_least_of_all() {
         let case = random_case(&mut random, 5);
         for metric in &metrics {
             let worst = metric.value_of_scores(&case.labels, &case.scores, &mut Ranker::default()).unwrap();
-            let values = all_orders(&case.scores).into_iter().map(|o| metric.value(&case.labels, &o).unwrap());
+            let values =
+                all_orders(&case.scores).into_iter().map(|o| metric.value(&case.labels, &o).unwrap());
             let least = values.min_by(f64::total_cmp).unwrap();
             assert!((worst - least).abs() < 1e-12, "{}: {worst}, least {least}", metric.name());
         }
@@ -129,7 +130,8 @@ fn kendall_counts_every_pair() {
         if untied_grades == 0.0 {
             assert_eq!(value, None);
         } else {
-            let expected = if untied_scores == 0.0 { 0.0 } else { concordance / (untied_grades * untied_scores).sqrt() };
+            let expected =
+                if untied_scores == 0.0 { 0.0 } else { concordance / (untied_grades * untied_scores).sqrt() };
             assert!((value.unwrap() - expected).abs() < 1e-12, "{value:?} {expected}");
         }
     }
