@@ -125,7 +125,7 @@ pub fn grade(label: f32) -> f32 {
 /// Makes rankings, reusing its memory: keep one for a loop over queries.
 #[derive(Debug, Clone, Default)]
 pub struct Ranker {
-    keys: Vec<(u64, u32)>,
+    keys: Vec<u64>,
     ranking: Ranking,
 }
 
@@ -170,26 +170,38 @@ impl Ranker {
         Ok(&self.ranking)
     }
 
+    /// Sorts one integer per document: the leading bits of its key, and its number in the bits that are left. That
+    /// is several times faster than sorting pairs. Keys that differ only in the bits cut off are put right after.
     fn sort(&mut self, scores: &[f64], rule: RankRule) {
-        let Ranking { order, group_ends, settled } = &mut self.ranking;
+        let number_bits = usize::BITS - scores.len().leading_zeros();
+        let number_mask = (1_u64 << number_bits) - 1;
+        let key = |i: usize| match rule.scores {
+            ScoreBits::F64 => descending_key(scores[i]),
+            ScoreBits::F32 => descending_key(f64::from(scores[i] as f32)),
+        };
         self.keys.clear();
-        match rule.scores {
-            ScoreBits::F64 => self.keys.extend((0..).zip(scores).map(|(i, &s)| (descending_key(s), i))),
-            ScoreBits::F32 => {
-                let rounded = scores.iter().map(|&s| f64::from(s as f32));
-                self.keys.extend((0..).zip(rounded).map(|(i, s)| (descending_key(s), i)));
-            }
-        }
+        self.keys.extend((0..scores.len()).map(|i| key(i) & !number_mask | i as u64));
         self.keys.sort_unstable();
+        let Ranking { order, group_ends, settled } = &mut self.ranking;
         order.clear();
-        order.extend(self.keys.iter().map(|k| k.1));
+        order.extend(self.keys.iter().map(|k| (k & number_mask) as u32));
         group_ends.clear();
-        let last_of_group = |w: &[(u64, u32)]| w[0].0 != w[1].0;
-        group_ends.extend((1..).zip(self.keys.windows(2)).filter(|(_, w)| last_of_group(w)).map(|(i, _)| i));
-        if !order.is_empty() {
-            group_ends.push(order.len() as u32);
-        }
         *settled = rule.ties != Ties::Average;
+        let mut start = 0;
+        for end in 1..=order.len() {
+            if self.keys.get(end).is_some_and(|k| (k ^ self.keys[start]) & !number_mask == 0) {
+                continue;
+            }
+            if end - start > 1 {
+                let alike = &mut order[start..end];
+                alike.sort_by_key(|&i| key(i as usize));
+                let differs = |w: &[u32]| key(w[0] as usize) != key(w[1] as usize);
+                let ends = (start + 1..).zip(alike.windows(2)).filter(|(_, w)| differs(w));
+                group_ends.extend(ends.map(|(i, _)| i as u32));
+            }
+            group_ends.push(end as u32);
+            start = end;
+        }
     }
 }
 
@@ -227,6 +239,29 @@ mod tests {
         assert_eq!(ranking.order(), [4, 6, 2, 0, 3, 7, 5, 1]);
         let groups: Vec<_> = ranking.groups().map(|g| g.len()).collect();
         assert_eq!(groups, [1, 1, 1, 2, 1, 1, 1]);
+    }
+
+    /// Scores that differ in their last bits only share the leading bits that are sorted first.
+    #[test]
+    fn the_last_bit_of_a_score_counts() {
+        let mut random = crate::rng::stream(1, &[]);
+        for n in [2, 3, 7, 100, 1000] {
+            let steps: Vec<u64> = (0..n).map(|_| rand::RngExt::random_range(&mut random, 0..n)).collect();
+            let scores: Vec<f64> = steps
+                .iter()
+                .map(|&s| f64::from_bits(1_f64.to_bits() + s) * [1.0, -1.0][s as usize % 2])
+                .collect();
+            let mut expected: Vec<u32> = (0..n as u32).collect();
+            expected.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
+            let ranking = Ranking::by_scores(&scores);
+            assert_eq!(ranking.order(), expected);
+            let distinct: std::collections::BTreeSet<u64> = steps.into_iter().collect();
+            assert_eq!(ranking.groups().count(), distinct.len());
+            for group in ranking.groups() {
+                let first = scores[ranking.order()[group.start] as usize];
+                assert!(ranking.order()[group].iter().all(|&d| scores[d as usize] == first));
+            }
+        }
     }
 
     #[test]

@@ -53,30 +53,46 @@ impl Measure for AveragePrecision {
     }
 
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
-        let (mut sum, mut hits) = (0.0, 0.0);
-        for group in ranking.groups().take_while(|g| g.start < self.depth) {
-            let found = relevant_among(labels, &ranking.order()[group.clone()], self.threshold);
-            if found == 0 {
-                continue;
-            }
-            let (found, size) = (found as f64, group.len() as f64);
-            let inside = group.end.min(self.depth) - group.start;
-            if self.ties == ApTies::Threshold {
-                sum += found * inside as f64 / size * (hits + found) / group.end as f64;
-            } else {
-                let before_per_place = if group.len() > 1 { (found - 1.0) / (size - 1.0) } else { 0.0 };
-                let share = found / size;
-                for j in 0..inside {
-                    let hits_at = hits + 1.0 + j as f64 * before_per_place;
-                    sum += share * hits_at / (group.start + j + 1) as f64;
-                }
-            }
-            hits += found;
-        }
+        let sum =
+            if ranking.is_strict() { self.sum(labels, ranking) } else { self.expected_sum(labels, ranking) };
         let divisor = match self.divisor {
             ApDivisor::Relevant => relevant(labels, self.threshold),
             ApDivisor::Min => relevant(labels, self.threshold).min(self.depth),
         };
         sum / divisor as f64
+    }
+}
+
+impl AveragePrecision {
+    /// The precisions at relevant documents, summed. Without branches, which could not be foreseen.
+    fn sum(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let (mut sum, mut hits, mut rank) = (0.0, 0.0, 0.0);
+        for &d in ranking.order().iter().take(self.depth) {
+            let hit = f64::from(u8::from(labels[d as usize] >= self.threshold));
+            hits += hit;
+            rank += 1.0;
+            sum += hit * hits / rank;
+        }
+        sum
+    }
+
+    /// The expectation of that sum where documents are tied.
+    fn expected_sum(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let (mut sum, mut hits) = (0.0, 0.0);
+        for group in ranking.groups().take_while(|g| g.start < self.depth) {
+            let found = relevant_among(labels, &ranking.order()[group.clone()], self.threshold) as f64;
+            let (size, inside) = (group.len() as f64, group.end.min(self.depth) - group.start);
+            if self.ties == ApTies::Threshold {
+                sum += found * inside as f64 / size * (hits + found) / group.end as f64;
+            } else if found > 0.0 {
+                let before_per_place = (found - 1.0) / (size - 1.0).max(1.0);
+                for j in 0..inside {
+                    let hits_at = hits + 1.0 + j as f64 * before_per_place;
+                    sum += found / size * hits_at / (group.start + j + 1) as f64;
+                }
+            }
+            hits += found;
+        }
+        sum
     }
 }
