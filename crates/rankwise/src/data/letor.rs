@@ -8,6 +8,8 @@
 mod assembly;
 mod blocks;
 mod fragment;
+#[cfg(test)]
+mod fuzz;
 mod line;
 mod rows;
 mod swift;
@@ -19,11 +21,10 @@ use super::{Loaded, ReadOptions};
 use crate::error::{Error, Result};
 use assembly::Assembly;
 use blocks::{Block, Blocks};
-use fragment::{Context, Fragment};
+use fragment::Fragment;
 use line::Ids;
 use rayon::prelude::*;
 use rows::Shape;
-use swift::IdTexts;
 
 /// Text and what is made of it should both stay in a core's cache.
 const BLOCK_BYTES: usize = 1 << 18;
@@ -41,11 +42,11 @@ fn read_in_blocks(
     options: &ReadOptions,
     block_bytes: usize,
 ) -> Result<Loaded> {
-    let context = Context { ids: Ids::starting_at(options.first_id), id_texts: IdTexts::new() };
+    let ids = Ids::starting_at(options.first_id);
     let mut assembly = Assembly::new(options.first_id);
     let mut any = false;
     for source in sources {
-        let read = source.and_then(|source| read_source(source, &context, &mut assembly, block_bytes));
+        let read = source.and_then(|source| read_source(source, ids, &mut assembly, block_bytes));
         if let Err(error) = read {
             return Err(assembly.earliest_error(error, options.group));
         }
@@ -59,7 +60,7 @@ fn read_in_blocks(
 
 /// Reads one source in waves of blocks: while one wave's text is fetched, the wave before it is parsed and the one
 /// before that is put in its place.
-fn read_source(source: Source, context: &Context, assembly: &mut Assembly, block_bytes: usize) -> Result<()> {
+fn read_source(source: Source, ids: Ids, assembly: &mut Assembly, block_bytes: usize) -> Result<()> {
     let mut blocks = Blocks::new(source, block_bytes);
     assembly.enter_file(blocks.name());
     let (mut fetched, mut parsed, mut placed) = (Wave::new(), Wave::new(), Wave::new());
@@ -71,7 +72,7 @@ fn read_source(source: Source, context: &Context, assembly: &mut Assembly, block
                 Ok(()) => fetched.fetch(&mut blocks),
                 Err(_) => Ok(()),
             },
-            || rayon::join(|| placed.place(assembly), || parsed.parse(context, shape)),
+            || rayon::join(|| placed.place(assembly), || parsed.parse(ids, shape)),
         );
         place?;
         fetching = fetching.and(fetch);
@@ -112,9 +113,9 @@ impl Wave {
         Ok(())
     }
 
-    fn parse(&mut self, context: &Context, shape: Shape) {
+    fn parse(&mut self, ids: Ids, shape: Shape) {
         self.slots[..self.used].par_iter_mut().for_each(|(block, fragment)| {
-            fragment.read(block.text(), context, shape);
+            fragment.read(block.text(), ids, shape);
         });
     }
 

@@ -1,11 +1,14 @@
 //! Decimal text to f32, rounded to nearest as exactly as `str::parse` does it, only quicker.
 
-/// `10^k`, all exact in f64.
-const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19, 1e20, 1e21, 1e22,
-];
+/// `10⁻ᵏ`, each the f64 nearest to it.
+const NEGATIVE_POWERS: [f64; 16] =
+    [1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15];
 const INTEGER_POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// `10ᵏ`, all exact in f32.
+const SHORT_POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// Below this every integer is exact in f64.
 const EXACT: u64 = 1 << 53;
@@ -31,9 +34,10 @@ pub(super) fn is_missing(text: &[u8]) -> bool {
 /// that [`parse`] must look at it: too many digits, a case of rounding that needs care, or fewer than 8 bytes
 /// after one of its parts. What comes after it may still belong to the number: the caller must check.
 ///
-/// With `m` the digits as an integer below 2⁵³ and `k ≤ 22` of them behind the point, `d = m / 10^k` is the
-/// correctly rounded f64. Rounding is monotone and the midpoints between neighbouring f32 are f64s themselves, so
-/// rounding `d` again to f32 goes wrong only where `d` is such a midpoint. (`d ≥ 10⁻¹⁶` or 0: never subnormal.)
+/// With `m` the digits as an integer below 2⁵³ and `k` of them behind the point, `d = m · 10⁻ᵏ` in f64 is wrong by
+/// less than two units in the last place (a division would be exact, but takes longest of all here). Rounding it to
+/// f32 is right unless a midpoint between neighbouring f32 lies in between: those are the f64 whose 29 last bits are
+/// `0x1000_0000`. (`d ≥ 10⁻¹⁵` or 0: never subnormal.)
 #[inline(always)]
 pub(super) fn leading(text: &[u8]) -> Option<(f32, usize)> {
     let negative = *text.first()? == b'-';
@@ -59,12 +63,49 @@ pub(super) fn leading(text: &[u8]) -> Option<(f32, usize)> {
             }
         }
     }
-    let value = mantissa as f64 / POWERS[decimals];
-    if value.to_bits() & 0x1fff_ffff == 0x1000_0000 {
+    // As a signed integer, which the processor converts in one step.
+    let value = mantissa as i64 as f64 * NEGATIVE_POWERS[decimals];
+    let beyond_midpoint = (value.to_bits() as u32 & 0x1fff_ffff).wrapping_sub(0x1000_0000 - 2);
+    if beyond_midpoint <= 4 {
         return None;
     }
     let value = value as f32;
     Some((if negative { -value } else { value }, end))
+}
+
+/// As [`leading`], for numbers without sign and of at most 7 digits; `word` is the 8 bytes of text as they come.
+///
+/// Both the digits, as an integer below 10⁷ < 2²⁴, and the power of ten by which they must be divided are exact in
+/// f32, so that their quotient is rounded only once.
+#[inline(always)]
+pub(super) fn short(word: u64) -> Option<(f32, usize)> {
+    let (values, others) = digits_and_others(word);
+    // The commonest form, `0.123456`. A constant length lets the processor go on with what follows before it has
+    // looked at this, as long as it guesses right which way the branch goes.
+    if others == 0x8000 && (word >> 8) as u8 == b'.' {
+        let joined = (values & 0xff) | ((values >> 8) & !0xff);
+        return Some((eight_digits(joined << 8) as f32 / 1e6, 8));
+    }
+    // Where the first byte stands, in bits, that is no digit.
+    let first = others.trailing_zeros() & !7;
+    if others == 0 {
+        return None;
+    }
+    if (word >> first) as u8 != b'.' {
+        return (first > 0).then(|| (eight_digits(values << (64 - first)) as f32, (first / 8) as usize));
+    }
+    let rest = others & (others - 1);
+    let second = rest.trailing_zeros() & !7;
+    let digits = second - 8;
+    if digits == 0 {
+        return None;
+    }
+    // The digits behind the point move up to those before it.
+    let before = (1 << first) - 1;
+    let joined = (values & before) | ((values >> 8) & !before);
+    let mantissa = eight_digits(joined << (64 - digits));
+    let decimals = ((digits - first) / 8) as usize;
+    Some((mantissa as f32 / SHORT_POWERS[decimals & 7], (second / 8) as usize))
 }
 
 /// The decimal digits that `text` starts with, at most 8 of them, as an integer, and how many they are. `None` when
@@ -72,20 +113,30 @@ pub(super) fn leading(text: &[u8]) -> Option<(f32, usize)> {
 #[inline(always)]
 pub(super) fn leading_digits(text: &[u8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(*text.first_chunk::<8>()?);
-    // Each byte minus '0'; where that is above 9 the high bit gets set. A carry reaches later bytes only.
-    let values = word ^ 0x3030_3030_3030_3030;
-    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
-    let count = (others.trailing_zeros() / 8) as usize;
-    if count == 0 {
-        return Some((0, 0));
+    let (values, others) = digits_and_others(word);
+    let bits = others.trailing_zeros() & !7;
+    match bits {
+        0 => Some((0, 0)),
+        _ => Some((u64::from(eight_digits(values << (64 - bits))), (bits / 8) as usize)),
     }
-    // Shifting by the bytes that are no digits puts zeros before the first digit: always a number of 8 digits,
-    // which is summed by pairs of digits, then of pairs.
-    let aligned = values << (64 - 8 * count);
-    let pairs = aligned.wrapping_mul(10).wrapping_add(aligned >> 8);
+}
+
+/// Each byte of `word` minus `'0'`, and a word whose lowest bit set stands in the first byte that is no digit: where
+/// the difference is above 9 the high bit gets set; a carry reaches later bytes only.
+#[inline(always)]
+fn digits_and_others(word: u64) -> (u64, u64) {
+    let values = word ^ 0x3030_3030_3030_3030;
+    (values, (values.wrapping_add(0x7676_7676_7676_7676) | values) & HIGH_BITS)
+}
+
+/// Eight digits, one per byte and the first lowest, as a number: summed by pairs of digits, then of pairs. Fewer
+/// digits are shifted up first, which puts zeros before them.
+#[inline(always)]
+fn eight_digits(digits: u64) -> u32 {
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
     let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
-    Some((low.wrapping_add(high) >> 32, count))
+    (low.wrapping_add(high) >> 32) as u32
 }
 
 #[cfg(test)]
@@ -101,10 +152,11 @@ mod tests {
         let found = parse(text.as_bytes()).unwrap_or_else(|| panic!("{text} is not read"));
         assert_eq!(found.to_bits(), expected.to_bits(), "{text}");
         let padded = format!("{text} 17:0.5 18:0.25");
-        if let Some((value, length)) = leading(padded.as_bytes())
-            && length == text.len()
-        {
-            assert_eq!(value.to_bits(), expected.to_bits(), "{padded}");
+        let word = u64::from_le_bytes(*padded.as_bytes().first_chunk().unwrap());
+        for (value, length) in [leading(padded.as_bytes()), short(word)].into_iter().flatten() {
+            if length == text.len() {
+                assert_eq!(value.to_bits(), expected.to_bits(), "{padded}");
+            }
         }
     }
 
@@ -189,6 +241,19 @@ mod tests {
             let sign = ["", "-", "+"][random.random_range(0..3)];
             check(&format!("{sign}{whole}.{fraction}"));
             check(&format!("{sign}{number}e{}", random.random_range(-50..40)));
+        }
+    }
+
+    #[test]
+    fn short_numbers_are_found_without_help() {
+        let found = |text: &[u8; 8]| short(u64::from_le_bytes(*text));
+        assert_eq!(found(b"0.123456"), Some((0.123456, 8)));
+        assert_eq!(found(b"12 13:4."), Some((12.0, 2)));
+        assert_eq!(found(b"1234567 "), Some((1_234_567.0, 7)));
+        assert_eq!(found(b"1.\t....."), Some((1.0, 2)));
+        assert_eq!(found(b".5 ....."), Some((0.5, 2)));
+        for text in [b"12345678", b"-1.5 2:3", b". 123456", b"..123456", b"NULL 1:2", b":1234567"] {
+            assert_eq!(found(text), None);
         }
     }
 

@@ -43,7 +43,7 @@ impl Assembly {
     pub fn leave_file(&self) -> Result<()> {
         match self.labels.len() == self.documents_before_file {
             true => Err(Error::malformed(format!(
-                "{} holds no documents: nothing but blank lines, if any",
+                "{} holds no documents: nothing but blank lines or comments",
                 self.file
             ))),
             false => Ok(()),

@@ -8,6 +8,9 @@ use std::io::Read;
 /// decompresses without end.
 const LONGEST_LINE: usize = 1 << 29;
 
+/// The first block is small: many files are.
+const FIRST_BLOCK_BYTES: usize = 1 << 14;
+
 /// What some editors put at the start of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -62,7 +65,8 @@ impl Blocks {
         if self.ended {
             return self.failure.take().map_or(Ok(false), Err);
         }
-        block.bytes.resize(self.block_bytes.max(self.carry.len() + 1), 0);
+        let wanted = if self.started { self.block_bytes } else { self.block_bytes.min(FIRST_BLOCK_BYTES) };
+        block.bytes.resize(wanted.max(self.carry.len() + 1), 0);
         block.bytes[..self.carry.len()].copy_from_slice(&self.carry);
         block.used = self.carry.len();
         self.carry.clear();

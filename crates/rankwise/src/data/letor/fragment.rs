@@ -2,7 +2,7 @@
 
 use super::line::{self, Document, Fault, Ids};
 use super::rows::{Rows, Shape};
-use super::swift::{self, IdTexts};
+use super::swift;
 use crate::data::Texts;
 use std::ops::Range;
 
@@ -34,13 +34,6 @@ pub(super) struct QueryRun {
     pub at: usize,
 }
 
-/// What a block's reader must know beside the text.
-#[derive(Debug)]
-pub(super) struct Context {
-    pub ids: Ids,
-    pub id_texts: IdTexts,
-}
-
 impl Fragment {
     /// Nothing read.
     pub fn new() -> Self {
@@ -58,7 +51,7 @@ impl Fragment {
 
     /// Forgets what it held and reads the lines of `text`, up to the first that is wrong. Rows will
     /// probably be of this `shape`.
-    pub fn read(&mut self, text: &[u8], context: &Context, shape: Shape) {
+    pub fn read(&mut self, text: &[u8], ids: Ids, shape: Shape) {
         self.labels.clear();
         self.runs.clear();
         self.query_ids = Texts::new();
@@ -68,9 +61,9 @@ impl Fragment {
         self.rows.reset(shape);
         let (mut at, mut last_query) = (0, 0..0);
         while at < text.len() && self.fault.is_none() {
-            at = match self.swift_line(text, at, &mut last_query, context) {
+            at = match self.swift_line(text, at, &mut last_query) {
                 Some(end) => end,
-                None => self.careful_line(text, at, &mut last_query, context),
+                None => self.careful_line(text, at, &mut last_query, ids),
             };
         }
         self.rows.count_filled();
@@ -78,17 +71,11 @@ impl Fragment {
 
     /// Reads a usual line and says where the next starts; does nothing where the line is not that.
     #[inline]
-    fn swift_line(
-        &mut self,
-        text: &[u8],
-        at: usize,
-        last_query: &mut Range<usize>,
-        context: &Context,
-    ) -> Option<usize> {
+    fn swift_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>) -> Option<usize> {
         let head = swift::head(text, at, &text[last_query.clone()])?;
         let first = self.rows.first();
         let row = self.rows.open_row()?;
-        let (end, given) = swift::features(text, head.query.end, row, first, &context.id_texts)?;
+        let (end, given) = swift::features(text, head.query.end, row, first)?;
         let line_end = memchr::memchr(b'\n', &text[end..])? + end;
         let comment = (text[end] == b'#').then(|| line::trimmed(&text[..line_end], end + 1));
         self.rows.keep_row(given);
@@ -99,15 +86,9 @@ impl Fragment {
     }
 
     /// Reads any line and says where the next starts.
-    fn careful_line(
-        &mut self,
-        text: &[u8],
-        at: usize,
-        last_query: &mut Range<usize>,
-        context: &Context,
-    ) -> usize {
+    fn careful_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>, ids: Ids) -> usize {
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
-        match line::parse(&text[at..end], context.ids, &mut self.row) {
+        match line::parse(&text[at..end], ids, &mut self.row) {
             Ok(None) => {}
             Ok(Some(mut document)) => {
                 document.query = at + document.query.start..at + document.query.end;

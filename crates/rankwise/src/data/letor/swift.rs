@@ -5,36 +5,38 @@ use super::line;
 use crate::data::number;
 use std::ops::Range;
 
-/// Ids whose text is kept to be compared with.
-const KNOWN_IDS: u32 = 4096;
-
-/// The text ` ID:` of every small id, ready to be compared with 8 bytes of a line at once.
-#[derive(Debug)]
-pub(super) struct IdTexts(Vec<IdText>);
-
-#[derive(Debug, Clone, Copy)]
+/// The text ` ID:` of a feature, ready to be compared with 8 bytes of a line at once.
+#[derive(Clone, Copy)]
 struct IdText {
     text: u64,
     mask: u64,
     length: usize,
 }
 
-impl IdTexts {
-    /// The texts of all small ids.
-    pub fn new() -> Self {
-        let text = |id: u32| {
-            let text = format!(" {id}:");
-            let mut bytes = [0; 8];
-            bytes[..text.len()].copy_from_slice(text.as_bytes());
-            let mask = u64::MAX >> (64 - 8 * text.len());
-            IdText { text: u64::from_le_bytes(bytes), mask, length: text.len() }
-        };
-        IdTexts((0..KNOWN_IDS).map(text).collect())
+/// The texts of small ids; those of others are read digit by digit.
+static ID_TEXTS: [IdText; 1024] = {
+    let mut texts = [IdText { text: 0, mask: 0, length: 0 }; 1024];
+    let mut id = 0;
+    while id < texts.len() {
+        texts[id] = IdText::of(id);
+        id += 1;
     }
+    texts
+};
 
-    /// Those from `first` on.
-    fn from(&self, first: u32) -> &[IdText] {
-        self.0.get(first as usize..).unwrap_or_default()
+impl IdText {
+    const fn of(id: usize) -> IdText {
+        // From the end, so that what comes first in the text ends up in the lowest byte.
+        let (mut text, mut length, mut rest) = (b':' as u64, 1, id);
+        loop {
+            text = text << 8 | (b'0' as usize + rest % 10) as u64;
+            (length, rest) = (length + 1, rest / 10);
+            if rest == 0 {
+                break;
+            }
+        }
+        length += 1;
+        IdText { text: text << 8 | b' ' as u64, mask: u64::MAX >> (64 - 8 * length), length }
     }
 }
 
@@ -65,14 +67,8 @@ pub(super) fn head(text: &[u8], at: usize, last_query: &[u8]) -> Option<Head> {
 /// Reads the features from `at`, where a space stands, into `row`, whose first column has id `first`. Gives where it
 /// stopped (at the line feed or the comment) and how many there were.
 #[inline]
-pub(super) fn features(
-    text: &[u8],
-    at: usize,
-    row: &mut [f32],
-    first: u32,
-    ids: &IdTexts,
-) -> Option<(usize, usize)> {
-    let known = ids.from(first);
+pub(super) fn features(text: &[u8], at: usize, row: &mut [f32], first: u32) -> Option<(usize, usize)> {
+    let known = ID_TEXTS.get(first as usize..).unwrap_or_default();
     let (mut at, mut column, mut given) = (at, 0, 0);
     loop {
         let ahead = text.get(at..)?;
@@ -88,18 +84,33 @@ pub(super) fn features(
                 Next::End { start } => return Some((at + start, given)),
             },
         };
-        let rest = &ahead[value_start..];
-        let (value, length) = match number::leading(rest) {
-            Some((value, length)) if ends_token(*rest.get(length)?) => (value, length),
-            _ => {
-                let token = &rest[..line::token_end(rest, 0)];
-                (number::parse(token).filter(|value| value.is_finite())?, token.len())
-            }
-        };
+        let (value, length) = value(&ahead[value_start..])?;
         *row.get_mut(column)? = value;
         column += 1;
         given += 1;
         at += value_start + length;
+    }
+}
+
+/// The value that `text` starts with, and its length. What ends it is part of `text`.
+#[inline(always)]
+fn value(text: &[u8]) -> Option<(f32, usize)> {
+    let window = text.first_chunk::<9>()?;
+    let word = u64::from_le_bytes(*window.first_chunk::<8>()?);
+    match number::short(word) {
+        Some((value, length)) if ends_token(window[length.min(8)]) => Some((value, length)),
+        _ => longer_value(text),
+    }
+}
+
+/// As [`value`], for numbers that are not short.
+fn longer_value(text: &[u8]) -> Option<(f32, usize)> {
+    match number::leading(text) {
+        Some((value, length)) if ends_token(*text.get(length)?) => Some((value, length)),
+        _ => {
+            let token = &text[..line::token_end(text, 0)];
+            Some((number::parse(token).filter(|value| value.is_finite())?, token.len()))
+        }
     }
 }
 
@@ -124,4 +135,20 @@ fn skip_to_value(text: &[u8], first: u32) -> Option<Next> {
     }
     let column = (id as usize).checked_sub(first as usize)?;
     Some(Next::Value { column, start: start + length + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_ids_are_what_stands_in_lines() {
+        for (id, known) in ID_TEXTS.iter().enumerate() {
+            let text = format!(" {id}:");
+            assert_eq!(known.length, text.len());
+            let line = format!("{text}9999999");
+            let word = u64::from_le_bytes(*line.as_bytes().first_chunk().unwrap());
+            assert_eq!(word & known.mask, known.text);
+        }
+    }
 }
