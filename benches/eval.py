@@ -87,7 +87,7 @@ def main():
     other = lambda tool: [sys.executable, __file__, *shape, "--child", tool, path]
     ours = ",".join(names[0] for names in MEASURES)
     contenders = {
-        "rankwise": [common.built("eval_bench", "quick"), path, queries, documents, ours],
+        "rankwise": [common.built("eval_bench"), path, queries, documents, ours],
         "ranx": other("ranx"),
         "pytrec_eval": other("pytrec_eval"),
     }

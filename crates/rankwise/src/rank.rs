@@ -1,8 +1,8 @@
 //! From scores to an order: THE tie rule.
 //!
 //! Every order in this library is made here, so that a tie is broken in one place only. A [`Ranking`] lists
-//! documents best first and remembers which have equal scores. With [`Ties::Average`] every order of such a group
-//! counts as equally likely; every other rule settles on one order.
+//! documents best first and remembers which have equal scores. With [`Ties::Average`] every order of such a
+//! group counts as equally likely; every other rule settles on one order.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -45,8 +45,8 @@ pub struct RankRule {
 
 /// Documents best first, and which of them are tied.
 ///
-/// It may hold fewer documents than the query has labels: documents that are judged but were not retrieved are
-/// labelled and not ranked.
+/// It may hold fewer documents than the query has labels: documents that are judged but were not retrieved
+/// are labelled and not ranked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {
     order: Vec<u32>,
@@ -115,6 +115,20 @@ impl Ranking {
                 !grades.clone().zip(grades.skip(1)).all(|(a, b)| a == b)
             })
     }
+
+    /// Lets the order within each tie be settled.
+    fn each_tie(&mut self, mut reorder: impl FnMut(&mut [u32])) {
+        if self.group_ends.len() == self.order.len() {
+            return;
+        }
+        let mut start = 0;
+        for &end in &self.group_ends {
+            if end - start > 1 {
+                reorder(&mut self.order[start as usize..end as usize]);
+            }
+            start = end;
+        }
+    }
 }
 
 /// The grade a label stands for: an unjudged document (NaN) counts as not relevant.
@@ -132,8 +146,8 @@ pub struct Ranker {
 impl Ranker {
     /// Ranks the first `scores.len()` documents of a query. No score may be NaN.
     ///
-    /// `labels` are asked for by [`Ties::Worst`]. Without document ids [`Ties::DocId`] is as [`Ties::Input`]; see
-    /// [`rank_with_ids`](Self::rank_with_ids).
+    /// `labels` are asked for by [`Ties::Worst`]. Without document ids [`Ties::DocId`] is as [`Ties::Input`];
+    /// see [`rank_with_ids`](Self::rank_with_ids).
     pub fn rank(&mut self, scores: &[f64], labels: &[f32], rule: RankRule) -> &Ranking {
         self.sort(scores, rule);
         if rule.ties == Ties::Worst {
@@ -145,7 +159,8 @@ impl Ranker {
         &self.ranking
     }
 
-    /// The same, breaking ties by document id where the rule asks for it; an error when a tied document has none.
+    /// The same, breaking ties by document id where the rule asks for it; an error when a tied document has
+    /// none.
     pub fn rank_with_ids<'a>(
         &mut self,
         scores: &[f64],
@@ -170,8 +185,9 @@ impl Ranker {
         Ok(&self.ranking)
     }
 
-    /// Sorts one integer per document: the leading bits of its key, and its number in the bits that are left. That
-    /// is several times faster than sorting pairs. Keys that differ only in the bits cut off are put right after.
+    /// Sorts one integer per document: the leading bits of its key, and its number in the bits that are left.
+    /// That is several times faster than sorting pairs. Keys that differ only in the bits cut off are put
+    /// right after.
     fn sort(&mut self, scores: &[f64], rule: RankRule) {
         let number_bits = usize::BITS - scores.len().leading_zeros();
         let number_mask = (1_u64 << number_bits) - 1;
@@ -205,26 +221,12 @@ impl Ranker {
     }
 }
 
-impl Ranking {
-    fn each_tie(&mut self, mut reorder: impl FnMut(&mut [u32])) {
-        if self.group_ends.len() == self.order.len() {
-            return;
-        }
-        let mut start = 0;
-        for &end in &self.group_ends {
-            if end - start > 1 {
-                reorder(&mut self.order[start as usize..end as usize]);
-            }
-            start = end;
-        }
-    }
-}
-
 /// Integers that ascend as scores descend; equal scores (−0 and 0 among them) have equal keys.
 fn descending_key(score: f64) -> u64 {
     debug_assert!(!score.is_nan(), "a score is NaN");
     let bits = (score + 0.0).to_bits();
-    // A negative number's bits ascend as it descends; a positive one's are turned round, below all negative ones.
+    // A negative number's bits ascend as it descends; a positive one's are turned round, below all negative
+    // ones.
     if bits >> 63 == 1 { bits } else { !bits & !(1 << 63) }
 }
 

@@ -1,6 +1,7 @@
 //! The official LETOR script's evaluation of SVM-rank's scores on OHSUMED, to all the digits it prints.
 
 use rankwise::metrics::{DocumentIds, JudgedList, evaluate_lists, parse_list, preset};
+use std::io::Write;
 use std::path::Path;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
@@ -38,7 +39,7 @@ fn printed() -> Vec<Vec<String>> {
 #[test]
 fn the_letor_preset_agrees_with_the_letor_script_to_its_last_digit() {
     if !Path::new(DATA).exists() {
-        eprintln!("skipped: {DATA} is not there");
+        writeln!(std::io::stderr(), "skipped: {DATA} is not there").unwrap();
         return;
     }
     let metrics = parse_list("ndcg@1..10,mean-ndcg,p@1..10,map", &preset("letor").unwrap()).unwrap();

@@ -71,8 +71,9 @@ fn the_order_of_the_grades_is_the_best_there_is() {
 fn a_perfect_ranking_counts_exactly_one() {
     let labels = [0.0, 3.0, 1.0, 0.0, 2.0, 2.0, 0.0];
     let scores: Vec<f64> = labels.iter().map(|&l| f64::from(l)).collect();
-    let perfect = "ndcg ndcg@1 ndcg@3 mean-ndcg map mrr recall recall@4 f1@4 r-precision success@1 p@4 bpref auc kendall";
-    for name in perfect.split(' ') {
+    let perfect = "ndcg ndcg@1 ndcg@3 mean-ndcg map mrr recall recall@4 f1@4 r-precision success@1 p@4 bpref auc \
+        kendall";
+    for name in perfect.split_whitespace() {
         let value = by_default(name).value(&labels, &Ranking::by_scores(&scores)).unwrap();
         assert!((value - 1.0).abs() < 1e-15, "{name}: {value}");
         if name.contains("ndcg") {

@@ -1,4 +1,5 @@
-//! Our presets against what other tools say, stored by `testdata/measures/generate.py` with the tools' versions.
+//! Our presets against what other tools say, stored by `testdata/measures/generate.py` with the tools'
+//! versions.
 
 use rankwise::metrics::{Conventions, DocumentIds, JudgedList, evaluate_lists, parse, preset};
 use serde::Deserialize;

@@ -1,4 +1,5 @@
-//! Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002; with exponential gain, Burges et al. 2005).
+//! Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002; with exponential gain, Burges et al.
+//! 2005).
 //!
 //! ```text
 //! NDCG@k = DCG@k / max over all orders of DCG@k
