@@ -1,5 +1,5 @@
-//! Area under the ROC curve of one query: the share of pairs of a relevant and a non-relevant document that stand
-//! in the right order; a tied pair counts one half, whatever the tie rule.
+//! Area under the ROC curve of one query: the share of pairs of a relevant and a non-relevant document that
+//! stand in the right order; a tied pair counts one half, whatever the tie rule.
 //!
 //! Documents that were not retrieved stand below all others, tied.
 

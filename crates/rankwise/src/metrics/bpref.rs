@@ -3,9 +3,9 @@
 //! ```text
 //! bpref = 1/R Σ_{relevant d} 1 − min(non-relevant ones before d, R) / min(N, R)
 //! ```
-//! with R relevant and N judged non-relevant documents. Unjudged documents (NaN, or a grade below 0 as in TREC's
-//! files) are ignored. A relevant document in a tie has any number of the group's non-relevant ones before it with
-//! equal probability.
+//! with R relevant and N judged non-relevant documents. Unjudged documents (NaN, or a grade below 0 as in
+//! TREC's files) are ignored. A relevant document in a tie has any number of the group's non-relevant ones
+//! before it with equal probability.
 
 use super::hits::{none_relevant, relevant};
 use super::{BY_CONVENTION, Entry, Measure};
@@ -16,7 +16,8 @@ pub(super) const ENTRY: Entry = Entry {
     card: Card {
         name: "bpref",
         title: "bpref",
-        summary: "One less the share of judged non-relevant documents before each relevant one; unjudged ones are ignored.",
+        summary: "One less the share of judged non-relevant documents before each relevant one; unjudged \
+             ones are ignored.",
         citations: &["buckley2004bpref"],
     },
     aliases: &[],

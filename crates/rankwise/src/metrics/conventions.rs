@@ -61,8 +61,8 @@ pub enum ApTies {
     /// The expectation over all orders, as for every other measure.
     #[default]
     Order,
-    /// Tied documents are seen all at once: each relevant one counts the precision at the end of its group, as in
-    /// scikit-learn.
+    /// Tied documents are seen all at once: each relevant one counts the precision at the end of its group,
+    /// as in scikit-learn.
     Threshold,
 }
 
@@ -88,8 +88,8 @@ pub enum Stop {
     Grade,
 }
 
-/// Every choice that is not the measure's own. The default is this library's; see [`PRESETS`](super::PRESETS) for
-/// those of others.
+/// Every choice that is not the measure's own. The default is this library's; see [`PRESETS`](super::PRESETS)
+/// for those of others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Conventions {
@@ -179,7 +179,7 @@ impl Conventions {
             return refuse("persistence", &self.persistence, "between 0 and 1");
         }
         match self.cut {
-            Some(0) => refuse("cut", &0, "at least 1"),
+            Some(cut) if cut == 0 || cut > u32::MAX as usize => refuse("cut", &cut, "from 1 to 4294967295"),
             _ => Ok(()),
         }
     }
@@ -187,11 +187,7 @@ impl Conventions {
     /// Changes one choice by its name, as in `ndcg@10:gain=linear`. `t` is short for `threshold`, `p` for
     /// `persistence`.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
-        let key = match key {
-            "t" => "threshold",
-            "p" => "persistence",
-            other => other,
-        };
+        let key = full_name(key);
         let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(&*self) else {
             unreachable!("conventions are written as a table");
         };
@@ -234,6 +230,15 @@ fn bad_value(key: &str, value: &str, reason: &str) -> Error {
         None => String::new(),
     };
     Error::parameter(format!("`{shown}` is no value for `{key}`{hint}"))
+}
+
+/// An option's name, where a short one was typed.
+pub(super) fn full_name(key: &str) -> &str {
+    match key {
+        "t" => "threshold",
+        "p" => "persistence",
+        other => other,
+    }
 }
 
 /// Every choice that can be named in a measure's options.

@@ -1,10 +1,12 @@
-//! Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009): a user reads down and stops when satisfied.
+//! Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009): a user reads down and stops when
+//! satisfied.
 //!
 //! ```text
 //! ERR@k = Σ_{i ≤ k} 1/i · Rᵢ Π_{j<i} (1−Rⱼ) ,      R = (2^r − 1)/2^max-grade
 //! ```
-//! Among m tied documents with `q = 1−R`, the user is still reading after the first j of them with the expected
-//! probability `aⱼ = eⱼ(q₁,…,qₘ)/C(m,j)` (elementary symmetric polynomials), and stops at place j with `aⱼ₋₁ − aⱼ`.
+//! Among m tied documents with `q = 1−R`, the user is still reading after the first j of them with the
+//! expected probability `aⱼ = eⱼ(q₁,…,qₘ)/C(m,j)` (elementary symmetric polynomials), and stops at place j
+//! with `aⱼ₋₁ − aⱼ`.
 
 use super::conventions::Stop;
 use super::{BY_CONVENTION, Entry, Measure};
@@ -15,7 +17,8 @@ pub(super) const ENTRY: Entry = Entry {
     card: Card {
         name: "err",
         title: "Expected reciprocal rank",
-        summary: "The expected 1/rank at which a user who reads down is satisfied; better grades satisfy more surely.",
+        summary: "The expected 1/rank at which a user who reads down is satisfied; better grades satisfy \
+             more surely.",
         citations: &["chapelle2009err"],
     },
     aliases: &[],
@@ -80,7 +83,8 @@ impl Measure for ExpectedReciprocalRank {
 
 /// `aⱼ` for j = 0 … `places`: the mean of `Π (1−R)` over all choices of j documents.
 ///
-/// With t documents seen, `aⱼ ← (t−j)/t · aⱼ + j/t · qₜ · aⱼ₋₁`: a mean of numbers in [0, 1], so nothing is lost.
+/// With t documents seen, `aⱼ ← (t−j)/t · aⱼ + j/t · qₜ · aⱼ₋₁`: a mean of numbers in [0, 1], so nothing is
+/// lost.
 fn still_reading(satisfies: impl Iterator<Item = f64>, places: usize) -> Vec<f64> {
     let mut means = vec![0.0; places + 1];
     means[0] = 1.0;

@@ -7,7 +7,8 @@ use crate::rank::{RankRule, Ranker, Ties};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Queries that one thread takes at a time: enough to be worth it, and the same however many threads there are.
+/// Queries that one thread takes at a time: enough to be worth it, and the same however many threads there
+/// are.
 const CHUNK: usize = 64;
 
 /// One query's judged and scored documents.
@@ -189,8 +190,8 @@ impl JudgedList<'_> {
 }
 
 impl Evaluation {
-    /// The mean of a measure over the queries that are not skipped, each counted by its weight; `None` when that
-    /// leaves nothing.
+    /// The mean of a measure over the queries that are not skipped, each counted by its weight; `None` when
+    /// that leaves nothing.
     pub fn mean(&self, metric: usize) -> Option<f64> {
         self.mean_by(metric, |query| self.weights[query])
     }

@@ -3,7 +3,8 @@
 use super::conventions::PDivisor;
 use crate::rank::Ranking;
 
-/// How many documents are relevant, retrieved or not. The threshold is above 0, so unjudged ones (NaN) are not.
+/// How many documents are relevant, retrieved or not. The threshold is above 0, so unjudged ones (NaN) are
+/// not.
 pub(super) fn relevant(labels: &[f32], threshold: f32) -> usize {
     labels.iter().filter(|&&l| l >= threshold).count()
 }

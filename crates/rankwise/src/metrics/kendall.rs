@@ -3,8 +3,9 @@
 //! ```text
 //! τ_b = (C − D) / √((P − T_scores)(P − T_grades))
 //! ```
-//! with C concordant and D discordant of P = n(n−1)/2 pairs, and T the pairs tied in one or the other. Documents that
-//! were not retrieved stand below all others, tied. Ties are part of the definition, whatever the tie rule.
+//! with C concordant and D discordant of P = n(n−1)/2 pairs, and T the pairs tied in one or the other.
+//! Documents that were not retrieved stand below all others, tied. Ties are part of the definition, whatever
+//! the tie rule.
 
 use super::{Entry, Measure};
 use crate::card::Card;
@@ -14,7 +15,8 @@ pub(super) const ENTRY: Entry = Entry {
     card: Card {
         name: "kendall",
         title: "Kendall's τ-b",
-        summary: "Concordant less discordant pairs of documents, over the geometric mean of the pairs untied in score and in grade.",
+        summary: "Concordant less discordant pairs of documents, over the geometric mean of the pairs \
+             untied in score and in grade.",
         citations: &["kendall1945ties"],
     },
     aliases: &["tau", "tau-b"],

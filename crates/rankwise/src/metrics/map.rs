@@ -3,8 +3,9 @@
 //! ```text
 //! AP@k = 1/R Σ_{i ≤ k, i relevant} P@i          R relevant documents, or min(R, k)
 //! ```
-//! Among m tied documents at ranks s+1 … s+m, of which r are relevant, with h relevant ones before them, the j-th
-//! place is relevant with probability r/m and then expects `(j−1)(r−1)/(m−1)` relevant ones before it in the group:
+//! Among m tied documents at ranks s+1 … s+m, of which r are relevant, with h relevant ones before them, the
+//! j-th place is relevant with probability r/m and then expects `(j−1)(r−1)/(m−1)` relevant ones before it in
+//! the group:
 //!
 //! ```text
 //! E = Σ_j r/m · (h + 1 + (j−1)(r−1)/(m−1)) / (s+j)
@@ -53,30 +54,51 @@ impl Measure for AveragePrecision {
     }
 
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
-        let (mut sum, mut hits) = (0.0, 0.0);
-        for group in ranking.groups().take_while(|g| g.start < self.depth) {
-            let found = relevant_among(labels, &ranking.order()[group.clone()], self.threshold);
-            if found == 0 {
-                continue;
-            }
-            let (found, size) = (found as f64, group.len() as f64);
-            let inside = group.end.min(self.depth) - group.start;
-            if self.ties == ApTies::Threshold {
-                sum += found * inside as f64 / size * (hits + found) / group.end as f64;
-            } else {
-                let before_per_place = if group.len() > 1 { (found - 1.0) / (size - 1.0) } else { 0.0 };
-                let share = found / size;
-                for j in 0..inside {
-                    let hits_at = hits + 1.0 + j as f64 * before_per_place;
-                    sum += share * hits_at / (group.start + j + 1) as f64;
-                }
-            }
-            hits += found;
-        }
+        let sum =
+            if ranking.is_strict() { self.sum(labels, ranking) } else { self.expected_sum(labels, ranking) };
         let divisor = match self.divisor {
             ApDivisor::Relevant => relevant(labels, self.threshold),
             ApDivisor::Min => relevant(labels, self.threshold).min(self.depth),
         };
         sum / divisor as f64
+    }
+}
+
+impl AveragePrecision {
+    /// The precisions at relevant documents, summed. Relevance is gathered as bits, 64 documents at a time: a
+    /// branch for each document could not be foreseen and took twice as long.
+    fn sum(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let (mut sum, mut hits) = (0.0, 0.0);
+        let seen = &ranking.order()[..ranking.len().min(self.depth)];
+        for (start, documents) in (0..).step_by(64).zip(seen.chunks(64)) {
+            let bit = |(i, &d): (usize, &u32)| u64::from(labels[d as usize] >= self.threshold) << i;
+            let mut relevant = documents.iter().enumerate().map(bit).fold(0, |bits, bit| bits | bit);
+            while relevant != 0 {
+                hits += 1.0;
+                sum += hits / f64::from(start + relevant.trailing_zeros() + 1);
+                relevant &= relevant - 1;
+            }
+        }
+        sum
+    }
+
+    /// The expectation of that sum where documents are tied.
+    fn expected_sum(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let (mut sum, mut hits) = (0.0, 0.0);
+        for group in ranking.groups().take_while(|g| g.start < self.depth) {
+            let found = relevant_among(labels, &ranking.order()[group.clone()], self.threshold) as f64;
+            let (size, inside) = (group.len() as f64, group.end.min(self.depth) - group.start);
+            if self.ties == ApTies::Threshold {
+                sum += found * inside as f64 / size * (hits + found) / group.end as f64;
+            } else if found > 0.0 {
+                let before_per_place = (found - 1.0) / (size - 1.0).max(1.0);
+                for j in 0..inside {
+                    let hits_at = hits + 1.0 + j as f64 * before_per_place;
+                    sum += found / size * hits_at / (group.start + j + 1) as f64;
+                }
+            }
+            hits += found;
+        }
+        sum
     }
 }

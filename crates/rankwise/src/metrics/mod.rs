@@ -1,8 +1,9 @@
 //! How good is an order? Measures, their conventions and presets, and evaluation over a data set.
 //!
-//! A measure is one file and one line in [`METRICS`]. It says what a ranking with ties is *expected* to be worth,
-//! over all orders of the tied documents, in closed form; a ranking without ties is the special case. What a query
-//! without relevant documents counts, how ties are treated and the like stand in [`Conventions`].
+//! A measure is one file and one line in [`METRICS`]. It says what a ranking with ties is *expected* to be
+//! worth, over all orders of the tied documents, in closed form; a ranking without ties is the special case.
+//! What a query without relevant documents counts, how ties are treated and the like stand in
+//! [`Conventions`].
 //!
 //! ```
 //! use rankwise::metrics::{Conventions, parse};
@@ -61,8 +62,8 @@ pub trait Metric: Send + Sync {
 
     /// The value for one query, or `None` where its conventions skip the query.
     ///
-    /// `labels` are the grades of all documents, NaN where a document is unjudged; `ranking` orders those that
-    /// were retrieved.
+    /// `labels` are the grades of all documents, NaN where a document is unjudged; `ranking` orders those
+    /// that were retrieved.
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64>;
 
     /// How scores are to become the ranking it is given.

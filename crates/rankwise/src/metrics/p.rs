@@ -10,7 +10,8 @@ pub(super) const ENTRY: Entry = Entry {
     card: Card {
         name: "p",
         title: "Precision",
-        summary: "The number of relevant documents among the first k, divided by k (or by min(k, n) for short lists).",
+        summary: "The number of relevant documents among the first k, divided by k (or by min(k, n) for \
+             short lists).",
         citations: &["vanrijsbergen1979information"],
     },
     aliases: &["precision"],

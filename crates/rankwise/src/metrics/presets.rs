@@ -43,7 +43,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "default",
             "Rankwise",
-            "Gain 2^r−1, discount 1/log2(1+rank), exact expectation over ties, queries without relevant documents count 0.",
+            "Gain 2^r−1, discount 1/log2(1+rank), exact expectation over ties, queries without relevant \
+                 documents count 0.",
             &[],
         ),
         make: Conventions::default,
@@ -52,7 +53,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "trec",
             "trec_eval",
-            "Linear gain; scores compared in single precision, ties by descending document id; empty queries count 0.",
+            "Linear gain; scores compared in single precision, ties by descending document id; empty \
+                 queries count 0.",
             &["buckley2004trec"],
         ),
         make: || Conventions {
@@ -66,7 +68,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "letor",
             "LETOR 3.0 scripts",
-            "Gain 2^r−1, no discount at rank 2, ties in input order; grade 1 is relevant; empty queries count 0.",
+            "Gain 2^r−1, no discount at rank 2, ties in input order; grade 1 is relevant; empty queries \
+                 count 0.",
             &["qin2010letor"],
         ),
         make: letor,
@@ -98,7 +101,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "xgboost",
             "XGBoost",
-            "As lightgbm, with scores in single precision and a cut at 32 where none is given; P divides by min(k,n) and counts empty queries 0.",
+            "As lightgbm, with scores in single precision and a cut at 32 where none is given; P divides \
+                 by min(k,n) and counts empty queries 0.",
             &["chen2016xgboost"],
         ),
         make: || Conventions {
@@ -116,7 +120,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "catboost",
             "CatBoost",
-            "Linear gain, least relevant first among ties, AP@k divided by min(R,k), P by min(k,n); ERR reads grades as probabilities; empty queries count 1 in NDCG and recall, else 0.",
+            "Linear gain, least relevant first among ties, AP@k divided by min(R,k), P by min(k,n); ERR \
+                 reads grades as probabilities; empty queries count 1 in NDCG and recall, else 0.",
             &["prokhorenkova2018catboost"],
         ),
         make: || Conventions {
@@ -133,7 +138,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "sklearn",
             "scikit-learn",
-            "Linear gain; ties averaged, except that AP sees tied documents all at once; empty queries count 0.",
+            "Linear gain; ties averaged, except that AP sees tied documents all at once; empty queries \
+                 count 0.",
             &["pedregosa2011scikit"],
         ),
         make: || Conventions { gain: Gain::Linear, ap_ties: ApTies::Threshold, ..Conventions::default() },
@@ -156,8 +162,9 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "papers",
             "Structured and conditional learning papers",
-            "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth losses and on conditional models.",
-            &["chakrabarti2008structured", "bhattacharyya2009conditional"],
+            "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth\
+                  losses and on conditional models.",
+            &["chakrabarti2008structured", "dubey2009conditional"],
         ),
         make: || Conventions { gain: Gain::Binary, discount: Discount::Letor, ..Conventions::default() },
     },

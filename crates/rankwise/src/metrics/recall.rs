@@ -9,7 +9,8 @@ pub(super) const ENTRY: Entry = Entry {
     card: Card {
         name: "recall",
         title: "Recall",
-        summary: "The number of relevant documents among the first k, divided by the number of all relevant ones.",
+        summary: "The number of relevant documents among the first k, divided by the number of all \
+             relevant ones.",
         citations: &["vanrijsbergen1979information"],
     },
     aliases: &[],

@@ -6,6 +6,7 @@
 //! ```
 //! Options override the conventions for that measure alone.
 
+use super::conventions::full_name;
 use super::{Conventions, Entry, METRICS, Metric, Request};
 use crate::card;
 use crate::error::{Error, Result};
@@ -84,13 +85,8 @@ fn set_option<'a>(entry: &Entry, own: &mut Conventions, option: &'a str) -> Resu
     let Some((key, value)) = option.split_once('=') else {
         return Err(Error::parameter(format!("`{}` is no option; write `name=value`", shorten(option))));
     };
-    let typed = match key {
-        "t" => "threshold",
-        "p" => "persistence",
-        other => other,
-    };
     let known = [entry.options, &COMMON_OPTIONS].concat();
-    let Some(key) = known.iter().copied().find(|k| *k == typed) else {
+    let Some(key) = known.iter().copied().find(|k| *k == full_name(key)) else {
         return Err(card::unknown(&format!("option of `{}`", entry.card.name), &shorten(key), &known));
     };
     own.set(key, value)?;
@@ -98,12 +94,13 @@ fn set_option<'a>(entry: &Entry, own: &mut Conventions, option: &'a str) -> Resu
 }
 
 fn parse_cuts(cuts: &str, spec: &str) -> Result<std::ops::RangeInclusive<usize>> {
-    let number = |text: &str| match text.parse::<usize>() {
-        Ok(k) if k > 0 => Ok(k),
+    let number = |text: &str| match text.parse::<u32>() {
+        Ok(k) if k > 0 => Ok(k as usize),
         _ => Err(Error::parameter(format!(
-            "`{}` in `{}` is no cut; a cut is a whole number from 1",
+            "`{}` in `{}` is no cut; a cut is a whole number from 1 to {}",
             shorten(text),
-            shorten(spec)
+            shorten(spec),
+            u32::MAX
         ))),
     };
     let Some((first, last)) = cuts.split_once("..") else {
@@ -177,7 +174,8 @@ mod tests {
         assert!(refusal("ndcg@0").contains("whole number from 1"));
         assert!(refusal("ndcg@1..10").contains("10 measures"));
         assert!(refusal("ndcg@9..1").contains("ascend"));
-        assert!(refusal("ndcg@1..99999999999").contains("1000 at most"));
+        assert!(refusal("ndcg@1..9999999").contains("1000 at most"));
+        assert!(refusal("f1@99999999999999999999").contains("whole number from 1"));
         assert!(refusal(&"x\n".repeat(1000)).len() < 400);
     }
 }

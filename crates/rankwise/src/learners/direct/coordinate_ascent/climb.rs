@@ -189,10 +189,9 @@ impl<'a> Hill<'a> {
     }
 }
 
-/// Memory for trying steps; the steps of one query come one after another.
+/// Memory for trying steps.
 #[derive(Default)]
 struct Trial {
-    query: Option<usize>,
     scores: Vec<f64>,
     ranker: Ranker,
 }
@@ -211,13 +210,7 @@ impl Trial {
         let moved = climb.scores[query.range()].iter().zip(varying.values(start, query.len()));
         self.scores.clear();
         self.scores.extend(moved.map(|(s, &x)| s + step * f64::from(x)));
-        let (labels, rule) = (query.labels(), hill.metric.rank_rule());
-        // One step further, most documents keep their order.
-        let ranking = match self.query.replace(q) {
-            Some(last) if last == q => self.ranker.rank_again(&self.scores, labels, rule),
-            _ => self.ranker.rank(&self.scores, labels, rule),
-        };
-        hill.metric.value(labels, ranking).unwrap_or(0.0)
+        hill.metric.value_of_scores(query.labels(), &self.scores, &mut self.ranker).unwrap_or(0.0)
     }
 }
 

@@ -1,0 +1,113 @@
+//! Evaluation over queries: means, weights, notes, refusals, and sameness for any number of threads.
+
+use rand::RngExt;
+use rankwise::data::{Dataset, Features, Parts};
+use rankwise::metrics::{
+    Conventions, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists, parse_list, preset,
+};
+use rankwise::rng;
+
+/// Three queries: one ranked well, one with nothing relevant, one with all scores equal; weights 1, 2 and 3.
+fn small() -> (Dataset, Vec<f64>) {
+    let data = Dataset::new(Parts {
+        features: Features::Dense { width: 1, values: vec![0.0; 6] },
+        labels: vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+        bounds: vec![0, 2, 4, 6],
+        query_ids: ["good", "empty", "tied"].into_iter().collect(),
+        document_ids: Some(["a", "b", "c", "d", "e", "f"].into_iter().collect()),
+        query_weights: Some(vec![1.0, 2.0, 3.0]),
+        ..Parts::default()
+    });
+    (data.unwrap(), vec![2.0, 1.0, 2.0, 1.0, 5.0, 5.0])
+}
+
+fn evaluated(specs: &str, conventions: &Conventions) -> Evaluation {
+    let (data, scores) = small();
+    evaluate(&data, &scores, &parse_list(specs, conventions).unwrap()).unwrap()
+}
+
+#[test]
+fn weights_count_every_query_alike_and_skipped_ones_not_at_all() {
+    let e = evaluated("mrr,mrr:empty=one,mrr:empty=skip", &Conventions::default());
+    assert_eq!(e.values[0], [Some(1.0), Some(0.0), Some(0.75)]);
+    assert_eq!(e.values[2][1], None);
+    let near = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-15, "{a:?} {b}");
+    near(e.mean(0), (1.0 + 0.0 + 3.0 * 0.75) / 6.0);
+    near(e.mean(1), (1.0 + 2.0 + 3.0 * 0.75) / 6.0);
+    near(e.mean(2), (1.0 + 3.0 * 0.75) / 4.0);
+    near(e.unweighted_mean(2), (1.0 + 0.75) / 2.0);
+}
+
+#[test]
+fn a_mean_of_nothing_is_nothing() {
+    let list = JudgedList {
+        id: "q",
+        labels: &[0.0],
+        scores: &[1.0],
+        document_ids: DocumentIds::Absent,
+        weight: 1.0,
+    };
+    let metrics = parse_list("map:empty=skip", &Conventions::default()).unwrap();
+    assert_eq!(evaluate_lists(&[list], &metrics).unwrap().mean(0), None);
+    assert_eq!(evaluate_lists(&[], &metrics).unwrap().mean(0), None);
+}
+
+#[test]
+fn notes_say_what_the_means_hide() {
+    let e = evaluated("mrr,map,map:empty=skip:ties=input", &Conventions::default());
+    let notes = e.notes();
+    assert_eq!(
+        notes,
+        [
+            "1 of 3 queries has nothing to find and was counted as 0 (mrr, map).",
+            "1 of 3 queries has nothing to find and was left out (map:empty=skip:ties=input).",
+            "1 of 3 queries has documents of different grades with equal scores; all orders of those are averaged (mrr, map).",
+            "1 of 3 queries has documents of different grades with equal scores; those stand in input order (map:empty=skip:ties=input).",
+        ]
+    );
+}
+
+#[test]
+fn ids_of_the_data_set_break_ties() {
+    // `f`, not relevant, stands before `e`.
+    assert_eq!(evaluated("mrr", &preset("trec").unwrap()).values[0][2], Some(0.5));
+}
+
+#[test]
+fn scores_that_are_no_numbers_are_refused_by_name() {
+    let (data, mut scores) = small();
+    let metrics = parse_list("map", &Conventions::default()).unwrap();
+    scores[3] = f64::NAN;
+    let error = evaluate(&data, &scores, &metrics).unwrap_err().to_string();
+    assert_eq!(error, "the score of document 2 (`d`) of query `empty` is not a number");
+    let error = evaluate(&data, &scores[1..], &metrics).unwrap_err().to_string();
+    assert_eq!(error, "5 scores for 6 documents");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let mut random = rng::stream(5, &[]);
+    let labels: Vec<f32> = (0..9000).map(|_| random.random_range(0..4) as f32).collect();
+    let scores: Vec<f64> = (0..9000).map(|_| f64::from(random.random_range(0..40)) / 7.0).collect();
+    let lists: Vec<JudgedList<'_>> = labels
+        .chunks(30)
+        .zip(scores.chunks(30))
+        .map(|(labels, scores)| JudgedList {
+            id: "",
+            labels,
+            scores,
+            document_ids: DocumentIds::Absent,
+            weight: 1.0,
+        })
+        .collect();
+    let metrics = parse_list("ndcg@10,map,err,ndcg:ties=worst", &Conventions::default()).unwrap();
+    let with_threads = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let e = pool.install(|| evaluate_lists(&lists, &metrics)).unwrap();
+        let means: Vec<u64> = (0..4).map(|m| e.mean(m).unwrap().to_bits()).collect();
+        (means, e)
+    };
+    let one = with_threads(1);
+    assert_eq!(one, with_threads(2));
+    assert_eq!(one, with_threads(5));
+}
