@@ -136,6 +136,20 @@ fn data_comes_by_pipe_and_compressed() {
     assert_eq!(piped["documents"], stats("data.txt").0);
 }
 
+#[cfg(unix)]
+#[test]
+fn scores_that_come_by_pipe_are_compared_whole() {
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o m.json");
+    place.ok("score m.json data.txt -o scores.txt");
+    let mut command = place.command("compare data.txt m.json /dev/stdin --json");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(place.read("scores.txt").as_bytes()).unwrap();
+    let compared: serde_json::Value =
+        serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(compared["pairs"][0]["difference"], 0.0);
+}
+
 #[test]
 fn trec_files_give_what_the_scores_give() {
     let place = Place::with_data();

@@ -122,13 +122,16 @@ impl Compare {
     }
 }
 
-/// A file whose first character is `{`, or that is named .json, is a model; any other holds scores.
+/// A file whose first character is `{`, or that is named .json, is a model; any other holds scores. A pipe is judged
+/// by its name alone, as what is read from it is gone.
 fn contender(path: &Path) -> Result<Contender> {
+    let metadata = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut first = [0u8; 1];
-    let opened = std::fs::File::open(path).and_then(|mut f| f.read(&mut first));
-    opened.with_context(|| format!("cannot read {}", path.display()))?;
-    let named = path.to_string_lossy().contains(".json");
-    Ok(if first[0] == b'{' || named {
+    if metadata.is_file() {
+        let opened = std::fs::File::open(path).and_then(|mut f| f.read(&mut first));
+        opened.with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    Ok(if first[0] == b'{' || path.to_string_lossy().contains(".json") {
         Contender::Model(Box::new(Ranker::load(path)?))
     } else {
         Contender::Scores(path.to_path_buf())

@@ -96,9 +96,7 @@ fn what_is_odd_is_said() {
     parts.labels = vec![-1.0; 6];
     parts.query_weights = Some(vec![1.0, 0.0, 1.0]);
     let said = stats(&Dataset::new(parts).unwrap()).oddities;
-    for expected in
-        ["6 documents have a negative", "nothing to learn", "weight 0"]
-    {
+    for expected in ["6 documents have a negative", "nothing to learn", "weight 0"] {
         assert!(said.iter().any(|s| s.contains(expected)), "{expected}: {said:?}");
     }
 }

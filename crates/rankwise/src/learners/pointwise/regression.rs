@@ -65,7 +65,7 @@ impl Regression {
         let mut notes = Vec::new();
         if fit.dependent > 0 {
             notes.push(format!(
-                "{} features are constant or a combination of others and have weight 0",
+                "features that are constant or a combination of others have weight 0: {}",
                 fit.dependent
             ));
         }
