@@ -13,6 +13,7 @@ import common
 
 # Ours, ranx's and trec_eval's names of the same measures.
 MEASURES = [("ndcg@10", "ndcg@10", "ndcg_cut_10"), ("map", "map", "map"), ("mrr", "mrr", "recip_rank")]
+# As in eval_bench.rs; each tool has one more to warm up.
 RUNS = 5
 
 
@@ -105,7 +106,7 @@ def main():
         seconds = common.median(found, "seconds")
         rows.append((tool, f"{seconds:.4f}", f"{queries / seconds:.0f}", f"{seconds / least:.1f}"))
     common.table(("tool", "seconds", "queries/s", "time, ours=1"), rows)
-    print(f"\nMedians of {arguments.repeats}, each the least of several runs in one process; pytrec_eval has one thread.")
+    print(f"\nMedians of {arguments.repeats}, each the least of {RUNS} runs in one process; pytrec_eval has one thread.")
 
 
 if __name__ == "__main__":
