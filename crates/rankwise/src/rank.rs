@@ -59,9 +59,9 @@ pub struct Ranking {
 impl Ranking {
     /// Ranks documents by decreasing score; all orders of equal scores count as equally likely.
     pub fn by_scores(scores: &[f64]) -> Self {
-        let mut ranker = Ranker::default();
-        ranker.sort(scores, RankRule::default());
-        ranker.ranking
+        let mut sorter = Sorter::default();
+        sorter.sort(scores, RankRule::default());
+        sorter.ranking
     }
 
     /// A given order without ties: `order` lists document numbers, best first.
@@ -138,12 +138,12 @@ pub fn grade(label: f32) -> f32 {
 
 /// Makes rankings, reusing its memory: keep one for a loop over queries.
 #[derive(Debug, Clone, Default)]
-pub struct Ranker {
+pub struct Sorter {
     keys: Vec<u64>,
     ranking: Ranking,
 }
 
-impl Ranker {
+impl Sorter {
     /// Ranks the first `scores.len()` documents of a query. No score may be NaN.
     ///
     /// `labels` are asked for by [`Ties::Worst`]. Without document ids [`Ties::DocId`] is as [`Ties::Input`];
@@ -272,8 +272,8 @@ mod tests {
         let ids = ["b", "a", "é", "c"];
         let order = |ties| {
             let rule = RankRule { ties, ..RankRule::default() };
-            let mut ranker = Ranker::default();
-            let ranking = ranker.rank_with_ids(&scores, &labels, rule, |i| Some(ids[i])).unwrap();
+            let mut sorter = Sorter::default();
+            let ranking = sorter.rank_with_ids(&scores, &labels, rule, |i| Some(ids[i])).unwrap();
             (ranking.order().to_vec(), ranking.groups().count(), ranking.score_groups().count())
         };
         assert_eq!(order(Ties::Average), (vec![1, 0, 2, 3], 2, 2));
@@ -285,19 +285,19 @@ mod tests {
     #[test]
     fn single_precision_makes_ties_and_only_those_of_mixed_grade_count() {
         let scores = [1.0, 1.0 + 1e-12];
-        let mut ranker = Ranker::default();
+        let mut sorter = Sorter::default();
         let rule = RankRule { scores: ScoreBits::F32, ..RankRule::default() };
-        assert!(ranker.rank(&scores, &[0.0, 1.0], rule).has_mixed_ties(&[0.0, 1.0]));
-        assert!(!ranker.rank(&scores, &[0.0, f32::NAN], rule).has_mixed_ties(&[0.0, f32::NAN]));
-        assert!(ranker.rank(&scores, &[0.0, 1.0], RankRule::default()).is_strict());
+        assert!(sorter.rank(&scores, &[0.0, 1.0], rule).has_mixed_ties(&[0.0, 1.0]));
+        assert!(!sorter.rank(&scores, &[0.0, f32::NAN], rule).has_mixed_ties(&[0.0, f32::NAN]));
+        assert!(sorter.rank(&scores, &[0.0, 1.0], RankRule::default()).is_strict());
     }
 
     #[test]
     fn a_tie_cannot_be_broken_by_ids_that_are_not_there() {
         let rule = RankRule { ties: Ties::DocId, ..RankRule::default() };
-        let mut ranker = Ranker::default();
-        assert!(ranker.rank_with_ids(&[2.0, 1.0], &[0.0, 1.0], rule, |_| None).is_ok());
-        let error = ranker.rank_with_ids(&[1.0, 1.0], &[0.0, 1.0], rule, |_| None).unwrap_err();
+        let mut sorter = Sorter::default();
+        assert!(sorter.rank_with_ids(&[2.0, 1.0], &[0.0, 1.0], rule, |_| None).is_ok());
+        let error = sorter.rank_with_ids(&[1.0, 1.0], &[0.0, 1.0], rule, |_| None).unwrap_err();
         assert!(error.to_string().contains("ties=average"), "{error}");
     }
 }

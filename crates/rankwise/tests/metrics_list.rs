@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, Empty, METRICS, Metric, PRESETS, parse};
-use rankwise::rank::{Ranker, Ranking};
+use rankwise::rank::{Ranking, Sorter};
 use rankwise::rng::{self, Random};
 
 fn by_default(name: &str) -> Box<dyn Metric> {
@@ -29,7 +29,7 @@ fn names() -> Vec<(&'static rankwise::metrics::Entry, String)> {
 #[test]
 fn values_stay_in_range_under_every_preset() {
     let mut random = rng::stream(11, &[1]);
-    let mut ranker = Ranker::default();
+    let mut sorter = Sorter::default();
     for preset in PRESETS {
         for (entry, name) in names() {
             let metric = parse(&name, &preset.conventions()).unwrap();
@@ -38,7 +38,7 @@ fn values_stay_in_range_under_every_preset() {
             let high = if entry.card.name == "rbp" && preset.card.name == "ranx" { 4.0 } else { high };
             for _ in 0..50 {
                 let (labels, scores) = random_query(&mut random, 12);
-                let value = metric.value_of_scores(&labels, &scores, &mut ranker).unwrap();
+                let value = metric.value_of_scores(&labels, &scores, &mut sorter).unwrap();
                 assert!(
                     value >= entry.range.0 - 1e-12 && value <= high,
                     "{name} under {}: {value} for {labels:?} {scores:?}",
@@ -132,7 +132,7 @@ fn odd_queries_stay_finite() {
         for (_, name) in names() {
             let metric = parse(&name, &preset.conventions()).unwrap();
             for (labels, scores) in queries {
-                let value = metric.value_of_scores(labels, scores, &mut Ranker::default());
+                let value = metric.value_of_scores(labels, scores, &mut Sorter::default());
                 assert!(value.is_none_or(f64::is_finite), "{name} of {labels:?} {scores:?}: {value:?}");
             }
         }

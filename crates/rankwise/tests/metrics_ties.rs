@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, METRICS, Metric, parse_list};
-use rankwise::rank::{Ranker, Ranking};
+use rankwise::rank::{Ranking, Sorter};
 use rankwise::rng::{self, Random};
 
 /// Every measure with and without cuts, and every option that changes how a tie counts.
@@ -98,7 +98,7 @@ fn the_worst_order_is_the_least_of_all() {
     for _ in 0..300 {
         let case = random_case(&mut random, 5);
         for metric in &metrics {
-            let worst = metric.value_of_scores(&case.labels, &case.scores, &mut Ranker::default()).unwrap();
+            let worst = metric.value_of_scores(&case.labels, &case.scores, &mut Sorter::default()).unwrap();
             let values =
                 all_orders(&case.scores).into_iter().map(|o| metric.value(&case.labels, &o).unwrap());
             let least = values.min_by(f64::total_cmp).unwrap();

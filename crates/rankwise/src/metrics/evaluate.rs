@@ -3,7 +3,7 @@
 use super::{Empty, Metric};
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
-use crate::rank::{RankRule, Ranker, Ties};
+use crate::rank::{RankRule, Sorter, Ties};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -144,12 +144,12 @@ impl<'a> Plan<'a> {
     fn measure(&self, lists: &[JudgedList<'_>]) -> Result<Chunk> {
         let new = || (Vec::with_capacity(lists.len()), 0, 0);
         let mut per_metric: Vec<_> = self.metrics.iter().map(|_| new()).collect();
-        let mut ranker = Ranker::default();
+        let mut sorter = Sorter::default();
         for list in lists {
             list.check()?;
             for (rule, members) in &self.by_rule {
                 let id = |i| list.document_ids.get(i);
-                let ranking = ranker
+                let ranking = sorter
                     .rank_with_ids(list.scores, list.labels, *rule, id)
                     .map_err(|e| Error::data(format!("query `{}`: {e}", list.id)))?;
                 let tied = usize::from(ranking.has_mixed_ties(list.labels));

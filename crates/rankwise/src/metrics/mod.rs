@@ -38,7 +38,7 @@ mod spec;
 mod success;
 
 use crate::card::Card;
-use crate::rank::{RankRule, Ranker, Ranking};
+use crate::rank::{RankRule, Ranking, Sorter};
 use serde::Serialize;
 
 pub use conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop, option_names};
@@ -71,9 +71,9 @@ pub trait Metric: Send + Sync {
         self.conventions().rank_rule()
     }
 
-    /// The value of one query's scores, none of them NaN. `ranker` is memory to reuse.
-    fn value_of_scores(&self, labels: &[f32], scores: &[f64], ranker: &mut Ranker) -> Option<f64> {
-        self.value(labels, ranker.rank(scores, labels, self.rank_rule()))
+    /// The value of one query's scores, none of them NaN. `sorter` is memory to reuse.
+    fn value_of_scores(&self, labels: &[f32], scores: &[f64], sorter: &mut Sorter) -> Option<f64> {
+        self.value(labels, sorter.rank(scores, labels, self.rank_rule()))
     }
 }
 

@@ -295,9 +295,9 @@ mod tests {
             assert!(balance.abs() < 1e-9, "{balance}");
             let mut gradient = vec![0.0; 7];
             problem.transposed_product(&residual, &mut gradient);
-            for c in 0..7 {
+            for (c, slope) in gradient.iter().enumerate() {
                 let u = fit.weights[c] * problem.spread.deviation[c];
-                assert!((gradient[c] + lambda * u).abs() < 1e-9, "column {c}: {}", gradient[c]);
+                assert!((slope + lambda * u).abs() < 1e-9, "column {c}: {slope}");
             }
         }
     }

@@ -4,7 +4,7 @@ use super::CoordinateAscent;
 use super::columns::{Columns, Varying};
 use crate::data::{Dataset, Query};
 use crate::metrics::{Empty, Metric};
-use crate::rank::Ranker;
+use crate::rank::Sorter;
 use crate::rng;
 use crate::watch::Stop;
 use rand::RngExt;
@@ -180,10 +180,10 @@ impl<'a> Hill<'a> {
             rest = others;
         }
         let queries = scores.par_iter_mut().zip(&mut climb.values).enumerate();
-        queries.for_each_init(Ranker::default, |ranker, (q, (scores, value))| {
+        queries.for_each_init(Sorter::default, |sorter, (q, (scores, value))| {
             let query = self.data.query(q);
             query.dot(weights, scores);
-            *value = self.metric.value_of_scores(query.labels(), scores, ranker).unwrap_or(0.0);
+            *value = self.metric.value_of_scores(query.labels(), scores, sorter).unwrap_or(0.0);
         });
         climb.height = self.shares.iter().zip(&climb.values).map(|(s, v)| s * v).sum();
     }
@@ -193,7 +193,7 @@ impl<'a> Hill<'a> {
 #[derive(Default)]
 struct Trial {
     scores: Vec<f64>,
-    ranker: Ranker,
+    sorter: Sorter,
 }
 
 impl Trial {
@@ -210,7 +210,7 @@ impl Trial {
         let moved = climb.scores[query.range()].iter().zip(varying.values(start, query.len()));
         self.scores.clear();
         self.scores.extend(moved.map(|(s, &x)| s + step * f64::from(x)));
-        hill.metric.value_of_scores(query.labels(), &self.scores, &mut self.ranker).unwrap_or(0.0)
+        hill.metric.value_of_scores(query.labels(), &self.scores, &mut self.sorter).unwrap_or(0.0)
     }
 }
 
@@ -218,11 +218,11 @@ impl Trial {
 pub(super) fn measure(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()
-        .map_init(<(Vec<f64>, Ranker)>::default, |(scores, ranker), q| {
+        .map_init(<(Vec<f64>, Sorter)>::default, |(scores, sorter), q| {
             let query = data.query(q);
             scores.resize(query.len(), 0.0);
             query.dot(weights, scores);
-            metric.value_of_scores(query.labels(), scores, ranker)
+            metric.value_of_scores(query.labels(), scores, sorter)
         })
         .collect();
     let kept = data.queries().zip(values).filter_map(|(q, v)| Some((q.weight(), v?)));
