@@ -3,7 +3,7 @@
 use super::fragment::Fragment;
 use super::rows::{Rows, Shape};
 use crate::data::grouping::Runs;
-use crate::data::{Columns, Dataset, Loaded, Parts, ReadOptions, Texts};
+use crate::data::{Columns, Dataset, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
 use crate::error::{Error, Place, Result};
 
 /// Everything read so far.
@@ -12,7 +12,8 @@ pub(super) struct Assembly {
     rows: Rows,
     runs: Runs,
     comments: Option<Texts>,
-    file: String,
+    /// Those entered so far; the last is being read.
+    files: Vec<String>,
     lines: u64,
     documents_before_file: usize,
 }
@@ -25,7 +26,7 @@ impl Assembly {
             rows: Rows::new(first_id.unwrap_or(1)),
             runs: Runs::new(),
             comments: None,
-            file: String::new(),
+            files: Vec::new(),
             lines: 0,
             documents_before_file: 0,
         }
@@ -34,7 +35,7 @@ impl Assembly {
     /// What follows comes from the file of this name.
     pub fn enter_file(&mut self, name: &str) {
         self.runs.enter_file(name);
-        self.file = name.to_owned();
+        self.files.push(name.to_owned());
         self.lines = 0;
         self.documents_before_file = self.labels.len();
     }
@@ -44,10 +45,14 @@ impl Assembly {
         match self.labels.len() == self.documents_before_file {
             true => Err(Error::malformed(format!(
                 "{} holds no documents: nothing but blank lines or comments",
-                self.file
+                self.file()
             ))),
             false => Ok(()),
         }
+    }
+
+    fn file(&self) -> &str {
+        self.files.last().map_or("", String::as_str)
     }
 
     /// What the rows to come will probably be like.
@@ -70,7 +75,7 @@ impl Assembly {
             None => Ok(()),
             Some(fault) => {
                 let column = fault.at as u64 + 1;
-                let place = Place { file: self.file.clone(), line: self.lines + 1, column };
+                let place = Place { file: self.file().to_owned(), line: self.lines + 1, column };
                 Err(Error::parse(place, &*fault.message))
             }
         }
@@ -97,6 +102,13 @@ impl Assembly {
     pub fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
         let groups = self.runs.finish(options.group)?;
         let (features, first_id) = self.rows.finish(options.layout)?;
+        if features.width() > MAX_FEATURES {
+            // Only found out at the end: the highest id allowed depends on whether there is a 0.
+            return Err(Error::malformed(format!(
+                "{}: feature ids run from {first_id} to {MAX_FEATURES}, more than the {MAX_FEATURES} columns allowed",
+                self.files.join(", ")
+            )));
+        }
         self.labels.shrink_to_fit();
         if let Some(comments) = &mut self.comments {
             comments.shrink_to_fit();

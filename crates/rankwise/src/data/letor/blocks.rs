@@ -89,7 +89,7 @@ impl Blocks {
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            if block.used > LONGEST_LINE {
+            if block.used >= LONGEST_LINE {
                 return Err(self.line_too_long());
             }
             block.bytes.resize(2 * block.bytes.len(), 0);

@@ -321,3 +321,64 @@ fn spread(starts: &[usize], columns: &[u32], values: &[f32], width: usize) -> Re
     }
     Ok(dense)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Row;
+    use proptest::prelude::*;
+
+    type Given = Vec<(u32, f32)>;
+
+    /// Rows with ids from 0 or 1; now and then one so high that a matrix with it is sparse on the way.
+    fn rows() -> impl Strategy<Value = Vec<Given>> {
+        let ids = prop_oneof![8 => 1..6u32, 1 => Just(0u32), 1 => Just(70_000u32)];
+        let value = prop_oneof![1 => Just(0.0f32), 4 => 1.0..9.0f32];
+        let row = proptest::collection::btree_map(ids, value, 0..6).prop_map(|row| row.into_iter().collect());
+        proptest::collection::vec(row, 1..12)
+    }
+
+    fn pushed(rows: &[Given]) -> Rows {
+        let mut matrix = Rows::new(1);
+        rows.iter().for_each(|row| matrix.push(row));
+        matrix.count_filled();
+        matrix
+    }
+
+    /// Compares the matrix with the rows it was made of, value for value.
+    fn check(matrix: Rows, rows: &[Given], layout: Layout) {
+        let all = || rows.iter().flatten();
+        let (features, first) = matrix.finish(layout).unwrap();
+        assert_eq!(first, u32::from(all().all(|&(id, _)| id != 0)));
+        assert_eq!(features.width(), all().map(|&(id, _)| (id - first) as usize + 1).max().unwrap_or(0));
+        for (index, given) in rows.iter().enumerate() {
+            let row = features.row(index);
+            let nonzero: Vec<(usize, f32)> = row.iter().filter(|&(_, value)| value != 0.0).collect();
+            let given = given.iter().filter(|&&(_, value)| value != 0.0);
+            assert_eq!(nonzero, given.map(|&(id, value)| ((id - first) as usize, value)).collect::<Vec<_>>());
+            assert_eq!(matches!(row, Row::Dense(_)), layout == Layout::Dense);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_out_as_they_went_in_however_they_are_joined(rows in rows(), cuts in any::<[bool; 12]>()) {
+            let mut joined = Rows::new(1);
+            let mut start = 0;
+            for end in 1..=rows.len() {
+                if cuts[end - 1] || end == rows.len() {
+                    let mut part = pushed(&rows[start..end]);
+                    if cuts[start] {
+                        part.make_sparse();
+                    }
+                    joined.append(&part);
+                    start = end;
+                }
+            }
+            for layout in [Layout::Dense, Layout::Sparse] {
+                check(joined.clone(), &rows, layout);
+                check(pushed(&rows), &rows, layout);
+            }
+        }
+    }
+}
