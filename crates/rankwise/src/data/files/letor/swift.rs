@@ -2,7 +2,7 @@
 //! other line is left to the careful reader, which also finds the words for what is wrong.
 
 use super::line;
-use crate::data::number;
+use crate::data::files::number;
 use std::ops::Range;
 
 /// The text ` ID:` of a feature, ready to be compared with 8 bytes of a line at once.

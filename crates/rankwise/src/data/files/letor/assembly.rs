@@ -2,7 +2,7 @@
 
 use super::fragment::Fragment;
 use super::rows::{Rows, Shape};
-use crate::data::grouping::Runs;
+use crate::data::files::grouping::Runs;
 use crate::data::{Columns, Dataset, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
 use crate::error::{Error, Place, Result};
 

@@ -1,8 +1,9 @@
 //! One line of LETOR text, whatever its dialect, or what is wrong with it and where.
 
 use super::swift;
-use crate::data::excerpt::quoted;
-use crate::data::{MAX_FEATURES, number};
+use crate::data::files::excerpt::quoted;
+use crate::data::MAX_FEATURES;
+use crate::data::files::number;
 use std::ops::Range;
 
 /// What is wrong in a line, and at which byte of it (from 0).

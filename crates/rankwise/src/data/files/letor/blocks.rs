@@ -1,6 +1,6 @@
 //! Text in blocks of whole lines.
 
-use crate::data::source::Source;
+use crate::data::files::source::Source;
 use crate::error::{Error, Result};
 use std::io::Read;
 

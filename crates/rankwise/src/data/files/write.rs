@@ -83,7 +83,7 @@ fn push_letor_row(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usi
 
 fn push_letor_comment(text: &mut Vec<u8>, data: &Dataset, row: usize) {
     let comment = data.comment(row).unwrap_or("");
-    let told = super::dataset::document_id_in(comment);
+    let told = crate::data::dataset::document_id_in(comment);
     let id = data.document_id(row).filter(|id| !id.is_empty() && told != Some(id));
     if !comment.is_empty() || id.is_some() {
         text.extend_from_slice(b" #");

@@ -1,0 +1,36 @@
+//! Where does data come from and go to? Every file format, plain or compressed, read and written.
+//!
+//! Readers share one way in (`source`, which opens and decompresses), one exact number parser (`number`) and one
+//! way of finding the queries among rows (`grouping`). Everything written goes through [`AtomicFile`].
+
+mod cell;
+mod decimal;
+mod delimited;
+mod excerpt;
+#[cfg(test)]
+mod fuzz;
+mod grouping;
+mod letor;
+mod lines;
+mod number;
+mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "without_parquet.rs"]
+mod parquet;
+mod read;
+mod scores;
+mod source;
+mod table;
+pub mod trec;
+mod write;
+
+use super::{Columns, Dataset, Features, MAX_FEATURES, Parts, Query, Row, Texts};
+
+pub use output::{AtomicFile, temporary_path};
+pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
+pub use scores::{read_scores, write_scores};
+pub(crate) use source::Source;
+pub use trec::{Topics, join, read_qrels, read_run, write_qrels, write_run};
+pub use write::write;
