@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 import time
+import warnings
 
 import common
 
@@ -38,6 +39,9 @@ def child(reader, path, threads):
     """Reads once with another tool's reader."""
     if reader == "xgboost":
         import xgboost
+
+        # Every read of text warns that it is deprecated.
+        warnings.simplefilter("ignore")
 
         def read():
             return xgboost.DMatrix(f"{path}?format=libsvm", nthread=threads)
