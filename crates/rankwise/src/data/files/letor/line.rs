@@ -1,8 +1,8 @@
 //! One line of LETOR text, whatever its dialect, or what is wrong with it and where.
 
 use super::swift;
-use crate::data::files::excerpt::quoted;
 use crate::data::MAX_FEATURES;
+use crate::data::files::excerpt::quoted;
 use crate::data::files::number;
 use std::ops::Range;
 
