@@ -1,6 +1,7 @@
 //! Folds, grids and tables: comparing systems and telling differences from noise.
 
 pub mod compare;
+pub mod findings;
 pub mod significance;
 
 pub use compare::{Comparison, Options, System};
