@@ -3,6 +3,7 @@
 mod commands;
 mod input;
 mod interrupt;
+mod leaderboard;
 mod measuring;
 mod output;
 mod progress;

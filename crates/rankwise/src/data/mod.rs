@@ -1,6 +1,7 @@
 //! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
 
 pub mod clean;
+mod concat;
 mod dataset;
 mod features;
 pub mod files;
