@@ -3,6 +3,9 @@
 mod commands;
 mod input;
 mod interrupt;
+// Until `run` calls it.
+#[cfg(test)]
+mod leaderboard;
 mod measuring;
 mod output;
 mod progress;
