@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// The width of a terminal that everything must fit in, and of output that goes to no terminal.
-const WIDTH: u16 = 80;
+pub(crate) const WIDTH: u16 = 80;
 
 /// A table with `headers`; those that start with `>` head right-aligned columns.
 pub(crate) struct Columns {

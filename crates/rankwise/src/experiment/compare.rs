@@ -192,7 +192,8 @@ fn effect_size(differences: &[f64]) -> Option<f64> {
     }
 }
 
-fn adjust(pairs: &mut [Pair]) {
+/// Fills in what Holm's method makes of the p-values, for these pairs alone.
+pub(super) fn adjust(pairs: &mut [Pair]) {
     let by_permutation = holm(&pairs.iter().map(|p| p.p_permutation).collect::<Vec<_>>());
     let by_t = holm(&pairs.iter().map(|p| p.p_t).collect::<Vec<_>>());
     for ((pair, permutation), t) in pairs.iter_mut().zip(by_permutation).zip(by_t) {
