@@ -9,9 +9,11 @@ use std::process::ExitCode;
 
 /// Run an experiment file: data sets × folds × learners × settings; leaderboard, tables and an HTML report.
 #[derive(Args)]
-#[command(after_help = "Every finished job is journaled in DIR: the same command goes on where it was stopped or killed.\n\
+#[command(
+    after_help = "Every finished job is journaled in DIR: the same command goes on where it was stopped or killed.\n\
     The exit code is 1 when a job failed or an expected figure did not come.\n\n\
-    Examples:\n  rankwise run experiments/quick.toml\n  rankwise run experiments/ohsumed.toml -o results/ohsumed")]
+    Examples:\n  rankwise run experiments/quick.toml\n  rankwise run experiments/ohsumed.toml -o results/ohsumed"
+)]
 pub(crate) struct Run {
     /// The experiment, as TOML
     experiment: PathBuf,

@@ -13,10 +13,12 @@ use std::path::PathBuf;
 
 /// Search a learner's parameters on validation queries and write the best model.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  rankwise tune regression --train train.txt --valid valid.txt \\\n      \
+#[command(
+    after_help = "Examples:\n  rankwise tune regression --train train.txt --valid valid.txt \\\n      \
     --grid 'ridge=[1e-6, 1e-3, 1.0]' -o model.json\n  \
     rankwise tune regression --train train.txt --valid valid.txt --method random --draws 30 \\\n      \
-    --grid 'ridge={ from = 1e-9, to = 1e3, log = true }' -o model.json")]
+    --grid 'ridge={ from = 1e-9, to = 1e3, log = true }' -o model.json"
+)]
 pub(crate) struct Tune {
     /// The learner: see `rankwise learners`
     learner: String,
@@ -82,7 +84,8 @@ enum MethodName {
 impl Tune {
     pub(crate) fn run(self) -> Result<()> {
         let learner = learners::find(&self.learner)?;
-        let table = |settings: &[String]| settings.iter().map(|s| parse_setting(s)).collect::<rankwise::Result<_>>();
+        let table =
+            |settings: &[String]| settings.iter().map(|s| parse_setting(s)).collect::<rankwise::Result<_>>();
         let (set, grid): (toml::Table, toml::Table) = (table(&self.settings)?, table(&self.grid)?);
         let metric = [self.measuring.metric(&self.metric)?];
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
@@ -103,7 +106,16 @@ impl Tune {
         };
         let search = Search { method, draws: self.draws, ..Search::default() };
         let (train, valid, metric) = (&train, &valid, &metric);
-        let tuning = Tuning { learner, set: &set, grid: &grid, search: &search, train, valid, metric, seed: self.seed };
+        let tuning = Tuning {
+            learner,
+            set: &set,
+            grid: &grid,
+            search: &search,
+            train,
+            valid,
+            metric,
+            seed: self.seed,
+        };
         let tuned = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
             tuning.run(&|job| jobs.done(job), &mut Progress::new(learner.card.name, stop))
@@ -131,8 +143,13 @@ impl Tune {
             }));
         }
         let mut trials: Vec<_> = tuned.trials.iter().collect();
-        trials.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.valid.unwrap_or(f64::MIN).total_cmp(&a.valid.unwrap_or(f64::MIN))));
-        let mut table = table::Columns::new(&["setting", ">share of queries", &format!(">{} (valid)", self.metric)]);
+        trials.sort_by(|a, b| {
+            b.share
+                .total_cmp(&a.share)
+                .then(b.valid.unwrap_or(f64::MIN).total_cmp(&a.valid.unwrap_or(f64::MIN)))
+        });
+        let mut table =
+            table::Columns::new(&["setting", ">share of queries", &format!(">{} (valid)", self.metric)]);
         for trial in trials {
             let setting: Vec<String> = trial.parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
             let value = trial.valid.map_or("failed".into(), table::four);

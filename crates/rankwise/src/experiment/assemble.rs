@@ -18,13 +18,23 @@ impl Experiment {
     pub(super) fn assemble(&self, raw: &Raw) -> Result<(Findings, Times)> {
         let spec = &self.spec;
         let names = spec.systems();
-        let terms = Terms { systems: &names, metrics: self.metrics.len(), selection: self.selection, seed: spec.seed };
+        let terms = Terms {
+            systems: &names,
+            metrics: self.metrics.len(),
+            selection: self.selection,
+            seed: spec.seed,
+        };
         let (mut failures, mut times, mut data) = (Vec::new(), self.times(), Vec::new());
         let mut all_values: Vec<Vec<Values>> = Vec::new();
         for (material, folds) in self.material.iter().zip(raw) {
             let (values, systems) = self.systems(material, folds, &mut failures, &mut times)?;
             let (query_ids, query_folds) = test_queries(material);
-            let part = Part { name: &material.name, values: &values, query_folds: &query_folds, query_ids: &query_ids };
+            let part = Part {
+                name: &material.name,
+                values: &values,
+                query_folds: &query_folds,
+                query_ids: &query_ids,
+            };
             data.push(DataFindings {
                 name: material.name.clone(),
                 summary: material.summary.clone(),
@@ -39,7 +49,12 @@ impl Experiment {
         let parts: Vec<Part<'_>> = data
             .iter()
             .zip(&all_values)
-            .map(|(d, values)| Part { name: &d.name, values, query_folds: &d.query_folds, query_ids: &d.query_ids })
+            .map(|(d, values)| Part {
+                name: &d.name,
+                values,
+                query_folds: &d.query_folds,
+                query_ids: &d.query_ids,
+            })
             .collect();
         let pooled = if parts.len() > 1 { Some(pooled(&parts, &terms)?) } else { None };
         let best = pooled.as_ref().unwrap_or(&data[0].standing).order.first().copied().unwrap_or(0);
@@ -116,7 +131,8 @@ impl Experiment {
                 train_seconds: seconds.map(|s| s.1),
                 score_seconds: None,
             });
-            let found = found.map_err(|e| failures.push(format!("{} on {}: {e}", external.name, material.name))).ok();
+            let found =
+                found.map_err(|e| failures.push(format!("{} on {}: {e}", external.name, material.name))).ok();
             findings.push(self.system_findings(material, &[], found.as_ref()));
             values.push(found);
         }

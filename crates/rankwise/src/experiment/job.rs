@@ -62,8 +62,7 @@ impl Setting<'_> {
     /// How the setting does on the test queries after training on all training queries.
     pub(super) fn test(&self, data: &FoldData, stop: &Stop) -> Result<Tested> {
         let trained = self.train(&data.train, data.valid.as_ref(), stop)?;
-        let valid =
-            data.valid.as_ref().map(|valid| self.selection_on(&trained, valid)).transpose()?.flatten();
+        let valid = self.selection_on(&trained, data.valid.as_ref())?;
         let begun = Instant::now();
         let scores = trained.fitted.model.scores(&data.test)?;
         let score_seconds = begun.elapsed().as_secs_f64();

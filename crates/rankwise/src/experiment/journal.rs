@@ -92,11 +92,6 @@ impl Journal {
         self.before.get(job)
     }
 
-    /// How many jobs finished in earlier runs.
-    pub(super) fn len(&self) -> usize {
-        self.before.len()
-    }
-
     /// Notes, on disk, that a job has finished.
     pub(super) fn add(&self, job: &str, finished: &Finished) -> Result<()> {
         let line = Line { job: job.to_owned(), finished: finished.clone() };

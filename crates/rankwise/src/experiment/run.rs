@@ -342,8 +342,7 @@ impl Run<'_> {
         let tested = match self.journal.finished(&job) {
             Some(Finished::Test(tested)) => tested.clone(),
             _ => {
-                let tested =
-                    self.setting(at, candidate).test(at.folded, self.observer.stop)?;
+                let tested = self.setting(at, candidate).test(at.folded, self.observer.stop)?;
                 self.journal.add(&job, &Finished::Test(tested.clone()))?;
                 tested
             }

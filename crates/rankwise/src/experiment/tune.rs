@@ -59,8 +59,12 @@ impl Tuning<'_> {
         let stop = watch.stop().clone();
         let (winner, trials) = self.search(&varied, &complete, done, &stop)?;
         let parameters = complete[winner].clone();
-        let task =
-            Task { train: self.train, valid: Some(self.valid), metric: self.metric[0].as_ref(), seed: self.seed };
+        let task = Task {
+            train: self.train,
+            valid: Some(self.valid),
+            metric: self.metric[0].as_ref(),
+            seed: self.seed,
+        };
         let fitted = self.learner.fit(&parameters, &task, watch)?;
         Ok(Tuned { parameters, trials, fitted })
     }
@@ -99,7 +103,10 @@ impl Tuning<'_> {
                 return Err(Error::interrupted("stopped before the search ended; nothing was written"));
             }
             if tried.iter().all(Result::is_err) {
-                return Err(tried.into_iter().find_map(Result::err).unwrap_or_else(|| Error::data("no settings")));
+                return Err(tried
+                    .into_iter()
+                    .find_map(Result::err)
+                    .unwrap_or_else(|| Error::data("no settings")));
             }
             let values: Vec<Option<f64>> = tried.into_iter().map(|t| t.ok().flatten()).collect();
             trials.extend(alive.iter().zip(&values).map(|(&c, &valid)| Trial {
