@@ -1,10 +1,8 @@
 //! Made-up findings for tests of tables and exports.
 
-use rand::RngExt;
 use rankwise::experiment::findings::*;
 use rankwise::experiment::standing::{Part, Terms, pooled, standing};
 use rankwise::metrics::Conventions;
-use rankwise::rng;
 
 type Values = Option<Vec<Vec<Option<f64>>>>;
 
@@ -67,9 +65,11 @@ pub fn times(findings: &Findings) -> Times {
 }
 
 fn values(name: &str, system: usize, metrics: usize, queries: usize) -> Values {
+    // Multiples of an irrational number fill the unit interval evenly.
+    let spread = |k: usize, step: f64| (k as f64 * step).fract();
     let value = |metric: usize, query: usize| {
-        let base: f64 = rng::stream(1, &[metric as u64, query as u64]).random();
-        let noise: f64 = rng::stream(2, &[system as u64, metric as u64, query as u64]).random();
+        let base = spread(1 + metric * 1009 + query, 0.618_033_988_75);
+        let noise = spread(1 + system * 7919 + metric * 1009 + query, 0.754_877_666_25);
         (metric != 0 || query != 1).then_some(0.4 + 0.4 * base - 0.03 * system as f64 + 0.02 * noise)
     };
     let of_metric = |metric| (0..queries).map(|query| value(metric, query)).collect();
