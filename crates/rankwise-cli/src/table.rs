@@ -33,7 +33,6 @@ impl Columns {
     }
 
     /// Puts columns closer together, for tables with many of them.
-    #[cfg(test)] // until the leaderboard is called
     pub(crate) fn close(mut self) -> Self {
         self.table.column_iter_mut().for_each(|column| {
             column.set_padding((0, 1));
