@@ -31,7 +31,7 @@ THREADS = 2
 RATE = 0.05
 ROUNDS = 1000
 PATIENCE = 100
-TIMES = ("peer", "fold", "search_seconds", "train_seconds")
+TIMES = ("system", "fold", "search_seconds", "train_seconds")
 
 
 @dataclasses.dataclass

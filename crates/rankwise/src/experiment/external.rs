@@ -49,7 +49,7 @@ pub(super) fn seconds(external: &ExternalSpec, data: &str) -> Result<Option<(f64
         let cells: Vec<&str> = line.split(',').collect();
         let [system, _, search, train] = cells[..] else { return Err(wrong(i + 1)) };
         let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wrong(i + 1));
-        if system == external.name {
+        if system.eq_ignore_ascii_case(&external.name) {
             let (s, t) = sums.unwrap_or((0.0, 0.0));
             sums = Some((s + number(search)?, t + number(train)?));
         }
