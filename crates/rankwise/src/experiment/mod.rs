@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod findings;
+pub mod report;
 pub mod significance;
 
 pub use compare::{Comparison, Options, System};
