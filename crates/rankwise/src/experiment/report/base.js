@@ -163,7 +163,7 @@ function picker(label, options, selected, onPick) {
   return element("label", { class: "picker" }, element("span", null, label), select);
 }
 
-function systemPicker(label, view, numbers, selected, onPick) {
+function systemPicker(label, numbers, selected, onPick) {
   const options = numbers.map((system) => [systems[system].name, systems[system].name]);
   return picker(label, options, systems[selected]?.name, onPick);
 }

@@ -73,10 +73,13 @@ function airy(values, { log = false, air = 0.06 } = {}) {
 
 // ---- Charts ----
 
+/** The room for a drawing inside a framed figure. */
+const innerWidthOf = (width) => width - (width >= 620 ? 34 : 18);
+
 const textWidth = (text, size = 12) => text.length * size * 0.58;
 
 /**
- * An empty chart with grid and axes. `x` and `y` are { range, log, title, ticks, format }; marks go into `area`.
+ * An empty chart with grid and axes. `x` and `y` are { range, log, title, ticks, format, line }; marks go into `area`.
  * The drawing scales with its container, so that it prints at any width.
  */
 function chart({ width, height, label, x, y, right = 12, top = 12 }) {
@@ -99,7 +102,7 @@ function chart({ width, height, label, x, y, right = 12, top = 12 }) {
     grid.append(shape("line", { class: "tick", x1: toX(tick), x2: toX(tick), y1: bottom, y2: bottom + 4 }),
       shape("text", { x: toX(tick), y: bottom + 17, "text-anchor": "middle" }, text));
   }
-  grid.append(shape("line", { class: "base", x1: left, x2: width - right, y1: bottom, y2: bottom }));
+  if (x.line !== false) grid.append(shape("line", { class: "base", x1: left, x2: width - right, y1: bottom, y2: bottom }));
   if (x.title) grid.append(shape("text", { class: "axis", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, x.title));
   if (y.title) grid.append(shape("text", { class: "axis", x: 0, y: 11 }, y.title));
   const node = shape("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label,

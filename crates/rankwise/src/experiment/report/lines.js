@@ -83,7 +83,7 @@ function drawCurves(body, view, width) {
   if (depths.length < 2) return body.replaceChildren(sentence("NDCG was measured at fewer than two depths, so there is no curve to draw."));
   if (view.standing.order.length === 0) return body.replaceChildren(sentence("No system has results here."));
   const place = element("div", { class: "figure" });
-  const draw = () => place.replaceChildren(depthChart(view, depths, width));
+  const draw = () => place.replaceChildren(depthChart(view, depths, innerWidthOf(width)));
   draw();
   const more = view.standing.order.length > LINES_AT_FIRST
     && sentence(`The best ${LINES_AT_FIRST} of ${view.standing.order.length} systems are drawn at first; press a name to show or hide its line.`);
@@ -109,7 +109,7 @@ function trainingChart(name, what, curves, width) {
       shape("path", { d: linePath(points.map(([x, y]) => [c.x(x), c.y(y)])) }),
       marker("circle", c.x(step), c.y(value), 2.6, { "data-tip": `fold ${fold + 1}${again}: ${formatShort(value)} after step ${step}` })));
   }
-  return element("figure", { class: "small" }, element("figcaption", null, element("b", null, name), ` ${what}`), c.node);
+  return smallFigure([element("b", null, name), ` ${what}`], c.node, width);
 }
 
 /** Widths of charts that stand side by side. */
@@ -118,8 +118,11 @@ function smallWidth(width) {
   return Math.floor((width - 24 * (columns - 1)) / columns);
 }
 
+function smallFigure(caption, node, width) {
+  return element("figure", { class: "small", style: `width:${width}px` }, element("figcaption", null, caption), node);
+}
+
 function drawTraining(body, view, width) {
-  if (!view.data) return body.replaceChildren(sentence("Choose a single data set to see its training curves."));
   const figures = view.data.systems.flatMap(({ curves }, system) =>
     [...groupBy(curves, ({ what }) => what)].map(([what, group]) => trainingChart(systems[system].name, what, group, smallWidth(width))));
   const drawn = figures.filter(Boolean);
@@ -141,16 +144,27 @@ function freePlace(x, y, text, taken, c) {
   return null;
 }
 
+/** Round times, for the axis. */
+const TIME_TICKS = new Map([[0.001, "1 ms"], [0.01, "10 ms"], [0.1, "100 ms"], [1, "1 s"], [10, "10 s"], [60, "1 min"], [600, "10 min"],
+  [3600, "1 h"], [36000, "10 h"], [360000, "100 h"]]);
+
+function timeAxis(seconds) {
+  const range = airy(seconds, { log: true, air: 0.08 });
+  const ticks = [...TIME_TICKS.keys()].filter((tick) => tick >= range[0] && tick <= range[1]);
+  const round = ticks.length > 1;
+  return { range, log: true, title: "training time, summed over folds (log scale)",
+    ticks: round ? ticks : undefined, format: round ? (tick) => TIME_TICKS.get(tick) : formatSeconds };
+}
+
 function drawTimes(body, view, width) {
   const { order, means } = view.standing;
   const timed = order.map((system) => ({ system, seconds: trainSeconds(view, system), value: means[system][selectionIndex] }))
     .filter(({ seconds, value }) => isNumber(seconds) && isNumber(value))
     .map((point) => ({ ...point, seconds: Math.max(point.seconds, 1e-4) }));
   if (timed.length === 0) return body.replaceChildren(sentence("No system here has a training time."));
-  const log = { log: true, air: 0.08 };
-  const c = chart({ width, height: Math.min(420, Math.max(260, width * 0.5)), top: 26, right: 20,
+  const c = chart({ width: innerWidthOf(width), height: Math.min(420, Math.max(260, width * 0.5)), top: 26, right: 20,
     label: `${findings.selection} against training time on ${view.name}`,
-    x: { range: airy(timed.map(({ seconds }) => seconds), log), log: true, title: "training time, summed over folds (log scale)", format: formatSeconds },
+    x: timeAxis(timed.map(({ seconds }) => seconds)),
     y: { range: airy(timed.map(({ value }) => value), { air: 0.1 }), title: findings.selection } });
   const taken = timed.map(({ seconds, value }) => ({ left: c.x(seconds) - 6, right: c.x(seconds) + 6, top: c.y(value) - 6, bottom: c.y(value) + 6 }));
   for (const { system, seconds, value } of timed) {

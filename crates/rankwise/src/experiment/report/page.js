@@ -5,31 +5,32 @@ const overallSections = [
     about: "Best first. The highest value of each column is bold; ≈ marks systems that are not significantly behind the best. Press a heading to sort." },
 ];
 
-/** Sections that show the view chosen. */
+/** Sections that show the view chosen; those with `single` make sense for one data set only. */
 const viewSections = [
-  { id: "curves", title: "NDCG by depth", draw: drawCurves, about: "How good the first k places are, for each k." },
-  { id: "wins", title: "Wins and losses", draw: drawWins, about: "Each bar is a query: above the line where the system is better than the baseline, below where it is worse." },
-  { id: "significance", title: "Which differences are real", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test adjusted for all pairs.` },
-  { id: "parameters", title: "Parameters", draw: drawSearch, about: "Each dot is a setting tried on one fold, the line their mean; triangles mark what was chosen." },
-  { id: "training", title: "Training", draw: drawTraining, about: "A thin line per fold." },
-  { id: "times", title: "Time and accuracy", draw: drawTimes, about: "Up is better, left is quicker." },
-  { id: "worst", title: "Worst queries", draw: drawWorst, about: "Grades of the first documents as the system ranked them, above the best possible. Open a query for its documents." },
+  { id: "curves", title: "NDCG by depth", short: "NDCG", draw: drawCurves, about: "How good the first k places are, for each k." },
+  { id: "wins", title: "Wins and losses", short: "Wins", draw: drawWins, about: "Each bar is a query: above the line where the system is better than the baseline, below where it is worse." },
+  { id: "significance", title: "Which differences are real", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test adjusted for all pairs.` },
+  { id: "parameters", title: "Parameters", single: true, draw: drawSearch, about: "Each dot is a setting tried on one fold, the line their mean; triangles mark what was chosen." },
+  { id: "training", title: "Training", single: true, draw: drawTraining, about: "A thin line per fold." },
+  { id: "times", title: "Time and accuracy", short: "Time", draw: drawTimes, about: "Up is better, left is quicker." },
+  { id: "worst", title: "Worst queries", single: true, draw: drawWorst, about: "Grades of the first documents as the system ranked them, above the best possible. Open a query for its documents." },
 ];
 
 const backgroundSections = [
   { id: "data", title: "Data", draw: drawData, about: "What is in the data sets, after preparation." },
-  { id: "expectations", title: "Expected figures", draw: drawExpectations, about: "Figures that the experiment expects of the mean of the folds’ means." },
-  { id: "reproduce", title: "How to reproduce this", draw: drawMethod },
+  { id: "expectations", title: "Expected figures", short: "Expected", draw: drawExpectations, about: "Figures that the experiment expects of the mean of the folds’ means." },
+  { id: "reproduce", title: "How to reproduce this", short: "Reproduce", draw: drawMethod },
 ];
 
 const byId = (id) => document.getElementById(id);
 
 /** A section drawn into the page; `id` only where it is not a copy for print. */
-function drawSection(parent, { id, title, about, draw }, view, width, copy = false) {
+function drawSection(parent, { id, title, about, single, draw }, view, width, copy = false) {
   const body = element("div", { class: "body" });
-  parent.append(element("section", copy ? { class: id } : { id, class: id, "aria-label": title },
+  parent.append(element("section", copy ? null : { id, "aria-label": title },
     element("h2", null, title), about && element("p", { class: "quiet" }, about), body));
-  draw(body, view, width ?? Math.max(260, body.clientWidth));
+  if (single && !view.data) body.append(sentence("Choose a single data set to see this."));
+  else draw(body, view, width ?? Math.max(260, body.clientWidth));
 }
 
 function drawGroup(id, sections, view) {
@@ -63,7 +64,7 @@ function jump(id) {
 
 function drawContents() {
   const shown = [...overallSections, ...(views.length > 0 ? viewSections : []), ...backgroundSections];
-  const link = ({ id, title }) => element("a", { href: `#at=${id}`, "data-jump": id }, title);
+  const link = ({ id, title, short = title }) => element("a", { href: `#at=${id}`, "data-jump": id }, short);
   byId("contents").replaceChildren(element("div", { class: "links" }, shown.map(link)),
     element("button", { type: "button", id: "theme", onclick: flipTheme }));
 }
@@ -92,7 +93,8 @@ function drawForPrint() {
   byId("printed").replaceChildren();
   for (const view of views.filter((other) => other !== chosenView())) {
     byId("printed").append(element("h2", { class: "view-name" }, view.name));
-    for (const section of viewSections) drawSection(byId("printed"), section, view, PAPER_WIDTH, true);
+    const sections = viewSections.filter(({ single }) => view.data || !single);
+    for (const section of sections) drawSection(byId("printed"), section, view, PAPER_WIDTH, true);
   }
 }
 

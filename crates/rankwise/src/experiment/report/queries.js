@@ -62,10 +62,10 @@ function makeReadable(node, rows, c, readout, describe) {
   }
 }
 
-function differenceChart(view, rows, ours, theirs, width, readout) {
+function differenceChart(rows, ours, theirs, width, readout) {
   const reach = Math.max(1e-6, 1.06 * most(rows.map(({ difference }) => Math.abs(difference))));
   const c = chart({ width, height: Math.min(340, Math.max(230, width * 0.4)), top: 26, label: `Difference on each query, ${ours} minus ${theirs}`,
-    x: { range: [0, rows.length], ticks: [], title: `${counted(rows.length, "query", "queries")}, greatest gain first` },
+    x: { range: [0, rows.length], ticks: [], line: false, title: `${counted(rows.length, "query", "queries")}, greatest gain first` },
     y: { range: [-reach, reach], title: `difference in ${findings.selection}` } });
   const { wins, ties } = scoreCounts(rows);
   c.area.append(shape("path", { class: "won", d: barsPath(rows, 0, wins, c) }),
@@ -89,21 +89,26 @@ function drawWins(body, view, width) {
   const { order } = view.standing;
   if (order.length < 2) return body.replaceChildren(sentence("Fewer than two systems have results here, so there is nothing to compare."));
   const place = element("div", { class: "figure" });
+  const pair = {};
+  pair.base = chosenSystem("base", view, defaultBaseline(view));
+  pair.system = chosenSystem("system", view, order.find((other) => other !== pair.base));
   const draw = () => {
-    const baseline = chosenSystem("base", view, defaultBaseline(view));
-    const system = chosenSystem("system", view, order.find((other) => other !== baseline));
-    const rows = differences(view, system, baseline);
+    const [ours, theirs] = [systems[pair.system].name, systems[pair.base].name];
+    const rows = differences(view, pair.system, pair.base);
     if (rows.length === 0) return place.replaceChildren(sentence("There is no query on which both have a value."));
     const readout = element("output", { class: "readout" }, "Point at the chart, or move through it with the arrow keys.");
-    place.replaceChildren(scoreline(scoreCounts(rows)),
-      differenceChart(view, rows, systems[system].name, systems[baseline].name, width, readout), readout);
+    place.replaceChildren(scoreline(scoreCounts(rows)), differenceChart(rows, ours, theirs, innerWidthOf(width), readout), readout);
   };
-  const pick = (key) => (value) => { choose(key, value); draw(); };
-  const baseline = chosenSystem("base", view, defaultBaseline(view));
-  const system = chosenSystem("system", view, order.find((other) => other !== baseline));
+  // Both are remembered at once: what stands in for a choice not made depends on the other one.
+  const pick = (key) => (value) => {
+    pair[key] = systems.findIndex(({ name }) => name === value);
+    choose("system", systems[pair.system].name);
+    choose("base", systems[pair.base].name);
+    draw();
+  };
   draw();
-  body.replaceChildren(element("div", { class: "controls" }, systemPicker("System", view, order, system, pick("system")),
-    systemPicker("against baseline", view, order, baseline, pick("base"))), place);
+  body.replaceChildren(element("div", { class: "controls" }, systemPicker("System", order, pair.system, pick("system")),
+    systemPicker("against baseline", order, pair.base, pick("base"))), place);
 }
 
 // ---- Worst queries ----
@@ -131,7 +136,6 @@ function worstQuery(data, worst, greatest) {
 }
 
 function drawWorst(body, view) {
-  if (!view.data) return body.replaceChildren(sentence("Choose a single data set to see its worst queries."));
   const withQueries = view.standing.order.filter((system) => view.data.systems[system].worst.length > 0);
   if (withQueries.length === 0) return body.replaceChildren(sentence("No rankings were kept here."));
   const greatest = most([0, ...view.data.summary.grades.map(([grade]) => grade)]);
@@ -143,5 +147,5 @@ function drawWorst(body, view) {
   const draw = () => place.replaceChildren(...view.data.systems[current()].worst.map((worst) => worstQuery(view.data, worst, greatest)));
   draw();
   body.replaceChildren(element("div", { class: "controls" },
-    systemPicker("System", view, withQueries, current(), (value) => { choose("worst", value); draw(); })), place);
+    systemPicker("System", withQueries, current(), (value) => { choose("worst", value); draw(); })), place);
 }

@@ -41,7 +41,7 @@ function sensitivityChart(name, trials, chosen, width) {
     c.area.append(marker("triangle", c.x(x), c.bottom - 5, 4.5, { class: "chosen",
       "data-tip": `${formatShort(group[0].parameters[name])} chosen ${group.length} of ${chosen.length} times` }));
   }
-  return element("figure", { class: "small" }, element("figcaption", null, element("b", null, name)), c.node);
+  return smallFigure(element("b", null, name), c.node, width);
 }
 
 function chosenTable(chosen) {
@@ -55,7 +55,6 @@ function chosenTable(chosen) {
 }
 
 function drawSearch(body, view, width) {
-  if (!view.data) return body.replaceChildren(sentence("Choose a single data set to see how its results depend on the parameters."));
   const learned = systems.map((_, system) => system).filter((system) => {
     const { trials, chosen } = view.data.systems[system];
     return trials.length + chosen.length > 0;
@@ -75,5 +74,5 @@ function drawSearch(body, view, width) {
   const start = learned.includes(named) ? named : first;
   draw(start);
   const pick = (value) => { choose("search", value); draw(systems.findIndex(({ name }) => name === value)); };
-  body.replaceChildren(...[none, element("div", { class: "controls" }, systemPicker("System", view, learned, start, pick)), place].filter(Boolean));
+  body.replaceChildren(...[none, element("div", { class: "controls" }, systemPicker("System", learned, start, pick)), place].filter(Boolean));
 }
