@@ -222,4 +222,5 @@ onPage("ten thousand queries and forty systems take few marks to draw", "large",
   await assertCounts(page, countWins(data, data.findings.data, system, "system-9"));
   assert.ok(await page.locator("#wins svg *").count() < 50, "one path per sign, not one mark per query");
   assert.equal(await linesDrawn(page), 8);
+  assert.equal(await page.locator("#curves .chip[aria-pressed=false]").count(), 32);
 });

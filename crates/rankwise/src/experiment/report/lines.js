@@ -23,7 +23,7 @@ function legend(view, onChange) {
     const sample = shape("svg", { viewBox: "0 0 30 12", width: 30, height: 12, "aria-hidden": "true" },
       shape("line", { x1: 0, x2: 30, y1: 6, y2: 6, style: `stroke:${colour};stroke-dasharray:${dash};stroke-width:2` }),
       marker(kind, 15, 6, 3.6, { style: `fill:${colour}` }));
-    return element("button", { type: "button", class: "chip", "aria-pressed": shownLines(view).has(system), "data-system": system, onclick: flip },
+    return element("button", { type: "button", class: "chip", "aria-pressed": String(shownLines(view).has(system)), "data-system": system, onclick: flip },
       sample, element("span", null, systems[system].name));
   });
   return element("div", { class: "legend", role: "group", "aria-label": "Lines shown" }, chips);
