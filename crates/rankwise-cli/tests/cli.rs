@@ -295,7 +295,7 @@ fn the_demo_ends_with_a_leaderboard_and_a_report() {
     assert!(place.read("rankwise-demo/report.html").starts_with("<!"));
 }
 
-/// Killed without warning in the middle, the same command ends with the same findings.
+/// Killed without warning or interrupted in the middle, the same command ends with the same findings.
 #[cfg(unix)]
 #[test]
 fn a_killed_experiment_goes_on() {
@@ -306,18 +306,24 @@ fn a_killed_experiment_goes_on() {
          set = { passes = 200, tolerance = 0.0 }\ngrid = { restarts = [20, 21, 22, 23] }\n",
     );
     place.ok("run e.toml -o whole");
-    let mut child = place.command("run e.toml -o killed").stdout(Stdio::null()).spawn().unwrap();
-    let journal = place.path("killed/journal.jsonl");
-    let lines = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
-    let begun = std::time::Instant::now();
-    while lines() < 3 && begun.elapsed().as_secs() < 60 {
-        std::thread::sleep(std::time::Duration::from_millis(2));
+    for (signal, code) in [("-KILL", None), ("-INT", Some(130))] {
+        let directory = format!("stopped{signal}");
+        let mut command = place.command(&format!("run e.toml -o {directory}"));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let journal = place.path(&format!("{directory}/journal.jsonl"));
+        let lines = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+        let begun = std::time::Instant::now();
+        while lines() < 3 && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
+        let findings = format!("{directory}/findings.json");
+        assert!(!place.path(&findings).exists(), "it ended before it was stopped");
+        place.ok(&format!("run e.toml -o {directory}"));
+        assert_eq!(place.read(&findings), place.read("whole/findings.json"));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!place.path("killed/findings.json").exists(), "it ended before it was killed");
-    place.ok("run e.toml -o killed");
-    assert_eq!(place.read("killed/findings.json"), place.read("whole/findings.json"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::job::Setting;
 use super::journal::{Finished, Journal, Tested};
 use super::material::{FoldData, Material, checksums};
 use super::search::{self, Rung};
-use super::spec::Spec;
+use super::spec::{DataSpec, Spec};
 use crate::card;
 use crate::error::{Error, ErrorKind, Result};
 use crate::learners::{self, Entry};
@@ -96,7 +96,7 @@ impl Experiment {
         for (key, value) in &spec.conventions {
             conventions.set(key, value.to_string().trim_matches('"'))?;
         }
-        let (metrics, shown, selection) = measures(&spec, &conventions)?;
+        let Measures { metrics, shown, selection } = Measures::of(&spec, &conventions)?;
         let names: Vec<String> = metrics.iter().map(|m| m.name()).collect();
         if let Some(other) = spec.expectations.iter().find(|e| !names.contains(&e.metric)) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -146,9 +146,11 @@ impl Experiment {
         self.material.iter().enumerate().map(each).collect()
     }
 
-    /// Everything that all jobs depend on.
+    /// Everything that all jobs depend on; files by name and checksum, wherever they are.
     fn fingerprint(&self) -> String {
         let spec = &self.spec;
+        let data: Vec<_> = spec.data.iter().map(DataSpec::without_directories).collect();
+        let checksums: Vec<&String> = self.manifest.files.iter().map(|(_, sum)| sum).collect();
         let metrics: Vec<String> = self.metrics.iter().map(|m| m.name()).collect();
         let all = serde_json::json!([
             self.manifest.version,
@@ -157,8 +159,8 @@ impl Experiment {
             metrics,
             self.selection,
             self.conventions,
-            spec.data,
-            self.manifest.files,
+            data,
+            checksums,
             spec.time_limit,
         ]);
         format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(all.to_string().as_bytes()))
@@ -187,22 +189,32 @@ impl Experiment {
 const SEARCH: u64 = 0x7365_6172;
 
 /// The measures: those asked for, the selection measure first if it is not among them, then NDCG@1 to 10 for the
-/// curves; how many were asked for; and which one selects.
-fn measures(spec: &Spec, conventions: &Conventions) -> Result<(Vec<Box<dyn Metric>>, usize, usize)> {
-    let mut metrics = parse_list(&spec.metrics, conventions)?;
-    let selecting = parse(&spec.selection, conventions)?;
-    let place = |metrics: &[Box<dyn Metric>], name: &str| metrics.iter().position(|m| m.name() == name);
-    if place(&metrics, &selecting.name()).is_none() {
-        metrics.insert(0, parse(&spec.selection, conventions)?);
-    }
-    let shown = metrics.len();
-    for metric in parse_list("ndcg@1..10", conventions)? {
-        if place(&metrics, &metric.name()).is_none() {
-            metrics.push(metric);
+/// curves.
+struct Measures {
+    metrics: Vec<Box<dyn Metric>>,
+    /// How many were asked for.
+    shown: usize,
+    /// Which one selects.
+    selection: usize,
+}
+
+impl Measures {
+    fn of(spec: &Spec, conventions: &Conventions) -> Result<Measures> {
+        let mut metrics = parse_list(&spec.metrics, conventions)?;
+        let selecting = parse(&spec.selection, conventions)?.name();
+        let place = |metrics: &[Box<dyn Metric>], name: &str| metrics.iter().position(|m| m.name() == name);
+        if place(&metrics, &selecting).is_none() {
+            metrics.insert(0, parse(&spec.selection, conventions)?);
         }
+        let shown = metrics.len();
+        for metric in parse_list("ndcg@1..10", conventions)? {
+            if place(&metrics, &metric.name()).is_none() {
+                metrics.push(metric);
+            }
+        }
+        let selection = place(&metrics, &selecting).unwrap_or(0);
+        Ok(Measures { metrics, shown, selection })
     }
-    let selection = place(&metrics, &selecting.name()).unwrap_or(0);
-    Ok((metrics, shown, selection))
 }
 
 fn overlaid(base: &Table, over: &Table) -> Table {

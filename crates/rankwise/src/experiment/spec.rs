@@ -274,14 +274,7 @@ impl Spec {
 
     /// Takes paths from `directory`, unless they are absolute.
     fn resolve(&mut self, directory: &Path) {
-        let join = |path: &mut PathBuf| *path = directory.join(&*path);
-        for data in &mut self.data {
-            let lists = [&mut data.parts, &mut data.files, &mut data.train, &mut data.valid, &mut data.test];
-            lists.into_iter().flatten().for_each(join);
-            for fold in &mut data.folds {
-                [&mut fold.train, &mut fold.valid, &mut fold.test].into_iter().flatten().for_each(join);
-            }
-        }
+        self.data.iter_mut().for_each(|data| data.each_path(|path| *path = directory.join(&*path)));
         let join = |path: &String| directory.join(path).to_string_lossy().into_owned();
         for external in &mut self.externals {
             external.scores = join(&external.scores);
@@ -334,6 +327,21 @@ impl Spec {
 }
 
 impl DataSpec {
+    fn each_path(&mut self, change: impl Fn(&mut PathBuf)) {
+        let lists = [&mut self.parts, &mut self.files, &mut self.train, &mut self.valid, &mut self.test];
+        lists.into_iter().flatten().for_each(&change);
+        for fold in &mut self.folds {
+            [&mut fold.train, &mut fold.valid, &mut fold.test].into_iter().flatten().for_each(&change);
+        }
+    }
+
+    /// The same with the names of its files alone.
+    pub(super) fn without_directories(&self) -> DataSpec {
+        let mut plain = self.clone();
+        plain.each_path(|path| *path = path.file_name().map(PathBuf::from).unwrap_or_default());
+        plain
+    }
+
     fn check(&self) -> Result<()> {
         let refuse = |why: &str| Err(Error::parameter(format!("data set `{}`: {why}", self.name)));
         if self.name.is_empty() || self.name.contains(['/', '\\']) {
@@ -388,54 +396,4 @@ fn at_its_place(error: &toml::de::Error, text: &str, name: &str) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SMALL: &str = "name = \"x\"\n[[data]]\nname = \"d\"\nsynth = { shape = \"mslr\" }\n[[learner]]\nname = \"regression\"\n";
-
-    fn refusal(text: &str) -> String {
-        Spec::parse(text, "x.toml").unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_small_experiment_has_defaults() {
-        let spec = Spec::parse(SMALL, "x.toml").unwrap();
-        assert_eq!((spec.selection.as_str(), spec.seed, spec.repeats), ("ndcg@10", 1, 1));
-        assert_eq!(spec.systems(), ["regression"]);
-        assert_eq!(spec.search.method, Method::Grid);
-    }
-
-    #[test]
-    fn mistakes_are_refused_with_the_place_and_the_nearest_name() {
-        assert_eq!(
-            refusal(&SMALL.replace("name = \"x\"\n", "name = \"x\"\nselecton = \"map\"\n")),
-            "x.toml:2:1: unknown key `selecton`; did you mean `selection`?"
-        );
-        assert!(refusal(&SMALL.replace("regression", "regresion")).contains("did you mean `regression`?"));
-        assert!(refusal(&SMALL.replace("synth =", "sinth =")).contains("did you mean `synth`?"));
-        assert!(refusal(&format!("{SMALL}set = {{ rigde = 1 }}\n")).contains("did you mean `ridge`?"));
-        assert!(
-            refusal(&SMALL.replace("synth = { shape = \"mslr\" }\n", "")).contains("give one of `parts`")
-        );
-        assert!(refusal(&format!("repeats = 0\n{SMALL}")).contains("`repeats` must be 1 to 1000"));
-        assert!(refusal(&format!("baseline = \"regres\"\n{SMALL}")).contains("did you mean `regression`?"));
-        let twice = format!("{SMALL}[[learner]]\nname = \"regression\"\n");
-        assert!(refusal(&twice).contains("two systems are called `regression`"));
-        assert!(refusal("name = ").starts_with("x.toml:1:"));
-        let expect = "[[expect]]\nsystem = \"y\"\nmetric = \"map\"\nvalue = 0.4\nwithin = 0.1\n";
-        assert!(refusal(&format!("{SMALL}{expect}")).contains("unknown system in [[expect]] `y`"));
-    }
-
-    #[test]
-    fn paths_are_taken_from_the_directory_of_the_file() {
-        let mut spec = Spec::parse(
-            "name = \"x\"\n[[data]]\nname = \"d\"\ntrain = [\"a.txt\"]\ntest = [\"/b.txt\"]\n[[external]]\nname = \"e\"\nscores = \"s/{fold}\"\n",
-            "x.toml",
-        )
-        .unwrap();
-        spec.resolve(Path::new("dir"));
-        assert_eq!(spec.data[0].train, [PathBuf::from("dir/a.txt")]);
-        assert_eq!(spec.data[0].test, [PathBuf::from("/b.txt")]);
-        assert_eq!(spec.externals[0].scores, "dir/s/{fold}");
-    }
-}
+mod tests;
