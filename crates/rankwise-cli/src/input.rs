@@ -1,6 +1,6 @@
 //! The options for reading data that every command shares.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use rankwise::data::{Dataset, Format, Layout, ReadOptions, read, read_all};
 use std::path::{Path, PathBuf};
@@ -74,6 +74,17 @@ impl Input {
     /// The same, for data that goes with a model or with other data whose features start at `first_id`.
     pub(crate) fn counting_from(&self, first_id: u32) -> Input {
         Input { first_id: Some(first_id), ..self.clone() }
+    }
+
+    /// Training and validation data, which must have the same columns.
+    pub(crate) fn read_pair(&self, train: &[PathBuf], valid: &[PathBuf]) -> Result<(Dataset, Dataset)> {
+        let train = self.read_all(train)?;
+        let valid = self.counting_from(train.columns().first_id).read_all(valid)?;
+        ensure!(
+            train.columns() == valid.columns(),
+            "the training and the validation data do not have the same feature columns"
+        );
+        Ok((train, valid))
     }
 
     fn told(&self, loaded: rankwise::Result<rankwise::data::Loaded>) -> Result<Dataset> {

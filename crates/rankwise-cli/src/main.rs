@@ -3,6 +3,7 @@
 mod commands;
 mod input;
 mod interrupt;
+mod leaderboard;
 mod measuring;
 mod output;
 mod progress;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             output::error(&error);
-            ExitCode::from(FAILURE)
+            ExitCode::from(if was_interrupted(&error) { interrupt::INTERRUPTED } else { FAILURE })
         }
     }
 }
@@ -60,6 +61,10 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
     // The pool's threads outlive no command: each call of the tool runs one.
     pool.build()?.install(|| arguments.command.run())
+}
+
+fn was_interrupted(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<rankwise::Error>().is_some_and(|e| e.kind() == rankwise::ErrorKind::Interrupted)
 }
 
 /// The whole command line, for shell completions.

@@ -3,7 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// The width of a terminal that everything must fit in, and of output that goes to no terminal.
-const WIDTH: u16 = 80;
+pub(crate) const WIDTH: u16 = 80;
 
 /// A table with `headers`; those that start with `>` head right-aligned columns.
 pub(crate) struct Columns {
@@ -29,6 +29,14 @@ impl Columns {
     /// Lets rows be as wide as they are, for tables that programs or spreadsheets will read.
     pub(crate) fn unbounded(mut self) -> Self {
         self.table.set_content_arrangement(ContentArrangement::Disabled);
+        self
+    }
+
+    /// Puts columns closer together, for tables with many of them.
+    pub(crate) fn close(mut self) -> Self {
+        self.table.column_iter_mut().for_each(|column| {
+            column.set_padding((0, 1));
+        });
         self
     }
 

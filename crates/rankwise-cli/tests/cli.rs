@@ -287,6 +287,100 @@ fn ctrl_c_leaves_no_half_written_file() {
 }
 
 #[test]
+fn the_demo_ends_with_a_leaderboard_and_a_report() {
+    let place = Place::new();
+    let text = place.ok("demo");
+    assert!(text.contains("regression") && text.contains("coordinate-ascent"), "{text}");
+    assert!(text.contains("report: rankwise-demo/report.html"), "{text}");
+    assert!(place.read("rankwise-demo/report.html").starts_with("<!"));
+}
+
+/// Killed without warning or interrupted in the middle, the same command ends with the same findings.
+#[cfg(unix)]
+#[test]
+fn a_killed_experiment_goes_on() {
+    let place = Place::with_data();
+    place.write(
+        "e.toml",
+        "name = \"e\"\n[[data]]\nname = \"d\"\nfiles = [\"data.txt\"]\nk = 3\n[[learner]]\nname = \"coordinate-ascent\"\n\
+         set = { passes = 200, tolerance = 0.0 }\ngrid = { restarts = [20, 21, 22, 23] }\n",
+    );
+    place.ok("run e.toml -o whole");
+    for (signal, code) in [("-KILL", None), ("-INT", Some(130))] {
+        let directory = format!("stopped{signal}");
+        let mut command = place.command(&format!("run e.toml -o {directory}"));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let journal = place.path(&format!("{directory}/journal.jsonl"));
+        let lines = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+        let begun = std::time::Instant::now();
+        while lines() < 3 && begun.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
+        let findings = format!("{directory}/findings.json");
+        assert!(!place.path(&findings).exists(), "it ended before it was stopped");
+        place.ok(&format!("run e.toml -o {directory}"));
+        assert_eq!(place.read(&findings), place.read("whole/findings.json"));
+    }
+}
+
+#[test]
+fn an_experiment_says_by_its_exit_code_whether_all_went_well() {
+    let place = Place::with_data();
+    let expect = |value: &str| {
+        format!(
+            "name = \"e\"\n[[data]]\nname = \"d\"\nfiles = [\"data.txt\"]\nk = 3\n[[learner]]\nname = \"regression\"\n\
+             [[expect]]\nsystem = \"regression\"\nmetric = \"ndcg@10\"\nvalue = {value}\nwithin = 0.5\n"
+        )
+    };
+    place.write("good.toml", &expect("0.5"));
+    place.write("bad.toml", &expect("7.0"));
+    place.write(
+        "unknown.toml",
+        &expect("0.5").replace("selection", "").replace("name = \"e\"", "name = \"e\"\nmetric = \"map\""),
+    );
+    place.ok("run good.toml");
+    assert!(place.path("results/e/report.html").exists());
+    let bad = place.run("run bad.toml -o elsewhere");
+    assert_eq!(bad.status.code(), Some(1), "{}", text(&bad.stderr));
+    let unknown = place.fails("run unknown.toml -o third");
+    assert!(unknown.contains("unknown.toml:2:1: unknown key `metric`; did you mean `metrics`?"), "{unknown}");
+}
+
+#[test]
+fn tuning_writes_the_model_of_the_best_setting() {
+    let place = Place::with_data();
+    place.ok("split data.txt -o parts --shares 0.5,0.25,0.25");
+    let tune = |more: &str| {
+        let mut command = place.command(&format!(
+            "tune regression --train parts/train.txt --valid parts/valid.txt --json -o m.json {more} --grid"
+        ));
+        let output = command.arg("ridge=[1e-6, 0.01, 100.0]").output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let tuned = tune("");
+    let value = |t: &serde_json::Value| t["valid"].as_f64().unwrap();
+    let trials = tuned["trials"].as_array().unwrap();
+    let best = trials.iter().max_by(|a, b| value(a).total_cmp(&value(b))).unwrap();
+    assert_eq!(trials.len(), 3);
+    assert_eq!(
+        value(trials.iter().find(|t| t["parameters"]["ridge"] == tuned["parameters"]["ridge"]).unwrap()),
+        value(best)
+    );
+    let again = place.json("eval parts/valid.txt --model m.json --metrics ndcg@10 --json");
+    assert_eq!(again["means"]["ndcg@10"].as_f64().unwrap(), value(best));
+    assert_eq!(tune("--method halving --draws 3")["trials"].as_array().unwrap().len(), 5);
+    assert!(
+        place
+            .fails("tune regression --train parts/train.txt --valid parts/valid.txt -o m.json --grid ridge=1")
+            .contains("neither a list nor a range")
+    );
+}
+
+#[test]
 fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
     let place = Place::with_data();
     place.ok("train regression --train data.txt -o a-model-with-a-rather-long-name.json");
@@ -301,6 +395,7 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
         "eval data.txt --model another.json",
         "compare data.txt a-model-with-a-rather-long-name.json another.json",
         "prepare data.txt -o clean.txt --clean papers",
+        "demo",
     ] {
         let output = place.run(arguments);
         assert!(output.status.success(), "{}", text(&output.stderr));

@@ -12,11 +12,13 @@ pub type Random = ChaCha8Rng;
 
 /// The stream for one purpose: the user's `seed`, and the `path` that names the purpose.
 pub fn stream(seed: u64, path: &[u64]) -> Random {
-    let mut state = mix(seed ^ 0x5261_6e6b_7769_7365);
-    for part in path {
-        state = mix(state ^ mix(part.wrapping_add(0x9e37_79b9_7f4a_7c15)));
-    }
-    Random::seed_from_u64(state)
+    Random::seed_from_u64(derive(seed, path))
+}
+
+/// A seed for one purpose, to be handed on to work that names its own streams.
+pub fn derive(seed: u64, path: &[u64]) -> u64 {
+    let start = mix(seed ^ 0x5261_6e6b_7769_7365);
+    path.iter().fold(start, |state, part| mix(state ^ mix(part.wrapping_add(0x9e37_79b9_7f4a_7c15))))
 }
 
 /// The finaliser of SplitMix64: a bijection that spreads every bit.

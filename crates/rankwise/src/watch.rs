@@ -2,20 +2,35 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// A request to stop, shared between threads; clones see the same flag.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop(Arc<Flag>);
+
+#[derive(Debug, Default)]
+struct Flag {
+    raised: AtomicBool,
+    deadline: Option<Instant>,
+    parent: Option<Stop>,
+}
 
 impl Stop {
-    /// Asks the work to stop at its next convenient point.
-    pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    /// A request that is also made when this one is, and by itself at the deadline.
+    pub fn until(&self, deadline: Option<Instant>) -> Stop {
+        Stop(Arc::new(Flag { raised: AtomicBool::new(false), deadline, parent: Some(self.clone()) }))
     }
 
-    /// Whether someone has asked.
+    /// Asks the work to stop at its next convenient point.
+    pub fn request(&self) {
+        self.0.raised.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether someone has asked, or the time is over.
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.raised.load(Ordering::Relaxed)
+            || self.0.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.0.parent.as_ref().is_some_and(Stop::requested)
     }
 }
 
@@ -49,5 +64,23 @@ impl Watch for Silent {
 
     fn stop(&self) -> &Stop {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_request_passes_on_to_what_it_limits_and_not_back() {
+        let (whole, now) = (Stop::default(), Instant::now());
+        let (part, timed) = (whole.until(None), whole.until(Some(now)));
+        assert!(!part.requested() && timed.requested());
+        assert!(!whole.until(Some(now + Duration::from_secs(3600))).requested());
+        part.request();
+        assert!(part.requested() && !whole.requested());
+        whole.request();
+        assert!(whole.until(None).requested());
     }
 }

@@ -9,11 +9,13 @@ mod inspect;
 mod learners;
 mod metrics;
 mod prepare;
+mod run;
 mod score;
 mod split;
 mod stats;
 mod synth;
 mod train;
+mod tune;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -31,9 +33,11 @@ pub(crate) enum Command {
     Split(split::Split),
     Synth(synth::Synth),
     Train(train::Train),
+    Tune(tune::Tune),
     Score(score::Score),
     Eval(eval::Eval),
     Compare(compare::Compare),
+    Run(run::Run),
     Inspect(inspect::Inspect),
     Completions(completions::Completions),
 }
@@ -42,6 +46,8 @@ impl Command {
     pub(crate) fn run(self) -> Result<ExitCode> {
         match self {
             Command::Train(command) => return command.run(),
+            Command::Run(command) => return command.run(),
+            Command::Tune(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Learners(command) => command.run(),
             Command::Metrics(command) => command.run(),

@@ -2,7 +2,7 @@ use crate::input::Input;
 use crate::measuring::Measuring;
 use crate::progress::Progress;
 use crate::{interrupt, output, table};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use rankwise::data::{Dataset, Normalizer};
 use rankwise::learners::{self, Task, parse_setting};
@@ -69,12 +69,10 @@ impl Train {
         let parameters = learner.complete(&given)?;
         let metric = self.measuring.metric(&self.metric)?;
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
-        let raw_train = self.reading.read_all(&self.train)?;
-        let raw_valid = match self.valid.as_slice() {
-            [] => None,
-            paths => Some(self.reading.counting_from(raw_train.columns().first_id).read_all(paths)?),
+        let (raw_train, raw_valid) = match self.valid.as_slice() {
+            [] => (self.reading.read_all(&self.train)?, None),
+            valid => self.reading.read_pair(&self.train, valid).map(|(train, valid)| (train, Some(valid)))?,
         };
-        check_same_columns(&raw_train, raw_valid.as_ref())?;
         let columns = raw_train.columns().clone();
         let train = scaled(raw_train, normalizer.as_ref())?;
         let valid = raw_valid.map(|data| scaled(data, normalizer.as_ref())).transpose()?;
@@ -144,14 +142,4 @@ fn scaled(data: Dataset, normalizer: Option<&Normalizer>) -> Result<Dataset> {
         Some(normalizer) => normalizer.apply(data)?,
         None => data,
     })
-}
-
-fn check_same_columns(train: &Dataset, valid: Option<&Dataset>) -> Result<()> {
-    if let Some(valid) = valid {
-        ensure!(
-            train.columns() == valid.columns(),
-            "the training and the validation data do not have the same feature columns"
-        );
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
 
 pub mod clean;
+mod concat;
 mod dataset;
 mod features;
 pub mod files;
@@ -15,11 +16,11 @@ mod texts;
 pub use clean::{CLEANING, CleanReport, Cleaner};
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
-pub(crate) use files::Source;
 pub use files::{
     AtomicFile, Format, Layout, Loaded, ReadOptions, Topics, join, read, read_all, read_qrels, read_run,
     read_scores, temporary_path, trec, write, write_qrels, write_run, write_scores,
 };
+pub(crate) use files::{Source, push_f64, push_field};
 pub use folds::{Fold, Folds, Order, Rotation, rotation, split};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;

@@ -5,7 +5,7 @@ use super::significance::{
 };
 use crate::data::Texts;
 use crate::error::{Error, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One system: its name and its value of the measure on every query.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +50,7 @@ impl Default for Options {
 /// assert_eq!(pair.p_permutation, 0.25);
 /// # Ok::<(), rankwise::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Queries compared.
     pub queries: usize,
@@ -71,7 +71,7 @@ pub struct Comparison {
 }
 
 /// One system by itself.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Its name.
     pub name: String,
@@ -82,7 +82,7 @@ pub struct Summary {
 }
 
 /// One system against another; positive differences favour `system`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
     /// Number of the system, from 0.
     pub system: usize,
@@ -192,7 +192,8 @@ fn effect_size(differences: &[f64]) -> Option<f64> {
     }
 }
 
-fn adjust(pairs: &mut [Pair]) {
+/// Fills in what Holm's method makes of the p-values, for these pairs alone.
+pub(super) fn adjust(pairs: &mut [Pair]) {
     let by_permutation = holm(&pairs.iter().map(|p| p.p_permutation).collect::<Vec<_>>());
     let by_t = holm(&pairs.iter().map(|p| p.p_t).collect::<Vec<_>>());
     for ((pair, permutation), t) in pairs.iter_mut().zip(by_permutation).zip(by_t) {

@@ -14,7 +14,7 @@
 use crate::rng;
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Two values of a measure that differ by no more than this are the same value, rounded differently.
@@ -32,7 +32,7 @@ const PERMUTATION_STREAM: u64 = 1;
 const BOOTSTRAP_STREAM: u64 = 2;
 
 /// An interval that holds the true value with the confidence asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,

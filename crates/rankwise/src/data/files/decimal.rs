@@ -6,7 +6,7 @@ pub(super) fn push_f32(text: &mut Vec<u8>, number: f32) {
 }
 
 /// Appends `number`, which is finite.
-pub(super) fn push_f64(text: &mut Vec<u8>, number: f64) {
+pub(crate) fn push_f64(text: &mut Vec<u8>, number: f64) {
     push_whole(text, zmij::Buffer::new().format_finite(number));
 }
 

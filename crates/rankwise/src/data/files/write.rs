@@ -179,7 +179,7 @@ fn push_numbers(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize
 }
 
 /// Appends a field, in quotes where it would be read as something else without them.
-fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
+pub(crate) fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
     if !field.bytes().any(|b| [delimiter, b'"', b'\n', b'\r'].contains(&b)) {
         return text.extend_from_slice(field.as_bytes());
     }

@@ -1,0 +1,144 @@
+//! Several data sets as one.
+
+use super::{Dataset, Features, Parts, Row, Texts};
+use crate::error::{Error, Result};
+
+impl Dataset {
+    /// The queries of all `sets`, one set after the other. Columns must be called alike; the width is that of the
+    /// widest, and the result is sparse if any of them is. A query id that occurs twice is an error.
+    pub fn concat(sets: &[&Dataset]) -> Result<Dataset> {
+        let Some(first) = sets.first() else { return Err(Error::data("there is nothing to join")) };
+        if sets.iter().any(|s| s.columns() != first.columns()) {
+            return Err(Error::data("the data sets do not have the same feature columns"));
+        }
+        let mut bounds = vec![0];
+        for set in sets {
+            let start = bounds[bounds.len() - 1];
+            bounds.extend(set.bounds()[1..].iter().map(|b| b + start));
+        }
+        let query_ids: Texts = sets.iter().flat_map(|s| s.parts().query_ids.iter()).collect();
+        check_distinct(&query_ids)?;
+        Dataset::new(Parts {
+            features: joined_features(sets),
+            labels: sets.iter().flat_map(|s| s.labels()).copied().collect(),
+            bounds,
+            query_ids,
+            columns: first.columns().clone(),
+            comments: joined_texts(sets, |p| p.comments.as_ref()),
+            document_ids: joined_document_ids(sets),
+            query_weights: joined(sets, |s| s.query_count(), |p| p.query_weights.as_deref(), 1.0),
+            positions: joined(sets, |s| s.len(), |p| p.positions.as_deref(), 0),
+        })
+    }
+}
+
+fn check_distinct(ids: &Texts) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    match ids.iter().find(|id| !seen.insert(*id)) {
+        Some(id) => Err(Error::data(format!("the query `{id}` is in two of the data sets"))),
+        None => Ok(()),
+    }
+}
+
+fn joined_features(sets: &[&Dataset]) -> Features {
+    let width = sets.iter().map(|s| s.width()).max().unwrap_or(0);
+    let rows = || sets.iter().flat_map(|s| (0..s.len()).map(|r| s.row(r)));
+    if sets.iter().any(|s| matches!(s.parts().features, Features::Sparse { .. })) {
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for row in rows() {
+            for (c, x) in row.iter().filter(|(_, x)| *x != 0.0) {
+                columns.push(c as u32);
+                values.push(x);
+            }
+            starts.push(values.len());
+        }
+        return Features::Sparse { width, starts, columns, values };
+    }
+    let mut values = Vec::with_capacity(width * sets.iter().map(|s| s.len()).sum::<usize>());
+    for row in rows() {
+        if let Row::Dense(row) = row {
+            values.extend_from_slice(row);
+            values.resize(values.len() + width - row.len(), 0.0);
+        }
+    }
+    Features::Dense { width, values }
+}
+
+fn joined_texts(sets: &[&Dataset], part: impl Fn(&Parts) -> Option<&Texts>) -> Option<Texts> {
+    sets.iter().any(|s| part(s.parts()).is_some()).then(|| {
+        sets.iter().flat_map(|s| (0..s.len()).map(|r| part(s.parts()).map_or("", |t| t.get(r)))).collect()
+    })
+}
+
+/// Ids of their own; a set that has them only in comments keeps them there, unless another has them of its own.
+fn joined_document_ids(sets: &[&Dataset]) -> Option<Texts> {
+    sets.iter().any(|s| s.parts().document_ids.is_some()).then(|| {
+        sets.iter().flat_map(|s| (0..s.len()).map(|r| s.document_id(r).unwrap_or_default())).collect()
+    })
+}
+
+fn joined<T: Copy>(
+    sets: &[&Dataset],
+    length: impl Fn(&Dataset) -> usize,
+    part: impl Fn(&Parts) -> Option<&[T]>,
+    absent: T,
+) -> Option<Vec<T>> {
+    sets.iter().any(|s| part(s.parts()).is_some()).then(|| {
+        let of = |s: &&Dataset| part(s.parts()).map_or_else(|| vec![absent; length(s)], <[T]>::to_vec);
+        sets.iter().flat_map(of).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ids: &[&str], features: Features) -> Dataset {
+        Dataset::new(Parts {
+            features,
+            labels: vec![1.0; ids.len()],
+            bounds: (0..=ids.len()).collect(),
+            query_ids: ids.iter().collect(),
+            ..Parts::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn narrow_rows_are_filled_and_optional_parts_kept() {
+        let narrow = set(&["a"], Features::Dense { width: 1, values: vec![3.0] });
+        let mut parts =
+            set(&["b", "c"], Features::Dense { width: 2, values: vec![1.0, 2.0, 4.0, 5.0] }).into_parts();
+        parts.query_weights = Some(vec![0.5, 2.0]);
+        parts.document_ids = Some(["x", "y"].into_iter().collect());
+        let wide = Dataset::new(parts).unwrap();
+        let both = Dataset::concat(&[&narrow, &wide]).unwrap();
+        assert_eq!(
+            both.parts().features,
+            Features::Dense { width: 2, values: vec![3.0, 0.0, 1.0, 2.0, 4.0, 5.0] }
+        );
+        assert_eq!(both.bounds(), [0, 1, 2, 3]);
+        assert_eq!(both.parts().query_weights, Some(vec![1.0, 0.5, 2.0]));
+        assert_eq!(both.document_id(1), Some("x"));
+        assert_eq!(both.select_queries(&[1, 2]).parts().features, wide.parts().features);
+    }
+
+    #[test]
+    fn sparse_and_dense_rows_join_as_sparse() {
+        let dense = set(&["a"], Features::Dense { width: 3, values: vec![0.0, f32::NAN, 2.0] });
+        let sparse = Features::Sparse { width: 2, starts: vec![0, 1], columns: vec![1], values: vec![7.0] };
+        let both = Dataset::concat(&[&dense, &set(&["b"], sparse)]).unwrap();
+        let Features::Sparse { width, starts, columns, values } = &both.parts().features else {
+            panic!("dense")
+        };
+        assert_eq!((*width, &starts[..], &columns[..]), (3, &[0, 2, 3][..], &[1, 2, 1][..]));
+        assert!(values[0].is_nan() && values[1..] == [2.0, 7.0]);
+    }
+
+    #[test]
+    fn a_query_in_both_is_an_error() {
+        let one = set(&["a"], Features::Dense { width: 1, values: vec![1.0] });
+        assert!(Dataset::concat(&[&one, &one]).unwrap_err().to_string().contains("query `a`"));
+        assert!(Dataset::concat(&[]).is_err());
+    }
+}

@@ -1,0 +1,63 @@
+//! The directory an experiment leaves: what was run, what was found, and tables and a report of it.
+
+use super::export::{latex, markdown, per_query_csv, times_csv, trials_csv};
+use super::findings::{Findings, Times};
+use super::report;
+use super::run::Manifest;
+use crate::data::AtomicFile;
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::path::Path;
+
+/// The journal's name in the directory.
+pub(super) const JOURNAL: &str = "journal.jsonl";
+
+/// The report's name in the directory.
+pub const REPORT: &str = "report.html";
+
+/// Writes `manifest.json`: `command` is what was typed.
+pub fn write_manifest(directory: &Path, manifest: &Manifest, command: &str) -> Result<()> {
+    #[derive(Serialize)]
+    struct Written<'a> {
+        command: &'a str,
+        #[serde(flatten)]
+        manifest: &'a Manifest,
+    }
+    put(directory, "manifest.json", &json(&Written { command, manifest })?)
+}
+
+/// Forgets what was run in the directory before.
+pub fn remove_journal(directory: &Path) -> Result<()> {
+    let path = directory.join(JOURNAL);
+    match std::fs::remove_file(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes everything but the manifest and the journal. Only `times.csv`, `times.json`, the tables and the report,
+/// which show times, differ between two runs of the same experiment.
+pub fn write_results(directory: &Path, findings: &Findings, times: &Times) -> Result<()> {
+    put(directory, "findings.json", &json(findings)?)?;
+    put(directory, "per_query.csv", &per_query_csv(findings))?;
+    put(directory, "trials.csv", &trials_csv(findings))?;
+    put(directory, "times.csv", &times_csv(times))?;
+    put(directory, "times.json", &json(times)?)?;
+    put(directory, "leaderboard.md", &markdown(findings, times))?;
+    put(directory, "leaderboard.tex", &latex(findings, times))?;
+    put(directory, REPORT, &report::html(findings, times))?;
+    #[cfg(feature = "parquet")]
+    super::export::write_per_query_parquet(findings, &directory.join("per_query.parquet"))?;
+    Ok(())
+}
+
+fn json(value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    Ok(text.map_err(|e| Error::data(format!("the findings cannot be written as JSON: {e}")))? + "\n")
+}
+
+fn put(directory: &Path, name: &str, text: &str) -> Result<()> {
+    let mut file = AtomicFile::create(&directory.join(name))?;
+    file.put(text.as_bytes())?;
+    file.commit()
+}

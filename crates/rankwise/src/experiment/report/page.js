@@ -1,0 +1,134 @@
+// Putting the page together, and keeping it in step with what the reader chooses.
+
+const overallSections = [
+  { id: "leaderboard", title: "Leaderboard", draw: drawLeaderboards,
+    about: "Best first. The highest value of each column is bold; ≈ marks systems that are not significantly behind the best. Press a heading to sort." },
+];
+
+/** Sections that show the view chosen; those with `single` make sense for one data set only. */
+const viewSections = [
+  { id: "curves", title: "NDCG by depth", short: "NDCG", draw: drawCurves, about: "How good the first k places are, for each k." },
+  { id: "wins", title: "Wins and losses", short: "Wins", draw: drawWins, about: "Each bar is a query: above the line where the system is better than the baseline, below where it is worse." },
+  { id: "significance", title: "Which differences are real", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test adjusted for all pairs.` },
+  { id: "parameters", title: "Parameters", single: true, draw: drawSearch, about: "Each dot is a setting tried on one fold, the line their mean; triangles mark what was chosen." },
+  { id: "training", title: "Training", single: true, draw: drawTraining, about: "A thin line per fold." },
+  { id: "times", title: "Time and accuracy", short: "Time", draw: drawTimes, about: "Up is better, left is quicker." },
+  { id: "worst", title: "Worst queries", single: true, draw: drawWorst, about: "Grades of the first documents as the system ranked them, above the best possible. Open a query for its documents." },
+];
+
+const backgroundSections = [
+  { id: "data", title: "Data", draw: drawData, about: "What is in the data sets, after preparation." },
+  { id: "expectations", title: "Expected figures", short: "Expected", draw: drawExpectations, about: "Figures that the experiment expects of the mean of the folds’ means." },
+  { id: "reproduce", title: "How to reproduce this", short: "Reproduce", draw: drawMethod },
+];
+
+const byId = (id) => document.getElementById(id);
+
+/** A section drawn into the page; `id` only where it is not a copy for print. */
+function drawSection(parent, { id, title, about, single, draw }, view, width, copy = false) {
+  const body = element("div", { class: "body" });
+  parent.append(element("section", copy ? null : { id, "aria-label": title },
+    element("h2", null, title), about && element("p", { class: "quiet" }, about), body));
+  if (single && !view.data) body.append(sentence("Choose a single data set to see this."));
+  else draw(body, view, width ?? Math.max(260, body.clientWidth));
+}
+
+function drawGroup(id, sections, view) {
+  byId(id).replaceChildren();
+  for (const section of sections) drawSection(byId(id), section, view);
+}
+
+/** Radio buttons rather than tabs: the browser itself makes them work from the keyboard. */
+function drawChooser() {
+  const pick = (event) => {
+    choose("data", event.target.value);
+    drawViews();
+  };
+  const options = views.map((view) => element("label", null,
+    element("input", { type: "radio", name: "view", value: view.key, checked: view === chosenView(), onchange: pick }),
+    element("span", null, view.name)));
+  byId("chooser").replaceChildren(element("fieldset", null, element("legend", null, "Data set"), options));
+  byId("chooser").hidden = views.length < 2;
+}
+
+function drawViews() {
+  const view = chosenView();
+  byId("explore").hidden = !view;
+  if (view) drawGroup("views", viewSections, view);
+}
+
+function jump(id) {
+  choose("at", id);
+  byId(id)?.scrollIntoView();
+}
+
+function drawContents() {
+  const shown = [...overallSections, ...(views.length > 0 ? viewSections : []), ...backgroundSections];
+  const link = ({ id, title, short = title }) => element("a", { href: `#at=${id}`, "data-jump": id }, short);
+  byId("contents").replaceChildren(element("div", { class: "links" }, shown.map(link)),
+    element("button", { type: "button", id: "theme", onclick: flipTheme }));
+}
+
+// ---- Light and dark ----
+
+const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+
+function showTheme() {
+  const theme = choices.get("theme") ?? (prefersDark.matches ? "dark" : "light");
+  document.documentElement.dataset.theme = theme;
+  byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  byId("theme").setAttribute("aria-label", `Use ${theme === "dark" ? "light" : "dark"} colours`);
+}
+
+function flipTheme() {
+  choose("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+  showTheme();
+}
+
+// ---- Print: the paper shows every data set, as the choices made on the page have it. ----
+
+const PAPER_WIDTH = 680;
+
+function drawForPrint() {
+  byId("printed").replaceChildren();
+  for (const view of views.filter((other) => other !== chosenView())) {
+    byId("printed").append(element("h2", { class: "view-name" }, view.name));
+    const sections = viewSections.filter(({ single }) => view.data || !single);
+    for (const section of sections) drawSection(byId("printed"), section, view, PAPER_WIDTH, true);
+  }
+}
+
+function drawAll() {
+  drawHeader(byId("top"));
+  drawContents();
+  showTheme();
+  drawGroup("overall", overallSections);
+  drawChooser();
+  drawViews();
+  drawGroup("background", backgroundSections);
+  byId("foot").replaceChildren(`Made by Rankwise ${findings.version}. This file holds all it shows and asks the network for nothing.`);
+}
+
+document.addEventListener("click", (event) => {
+  const target = event.target.closest?.("[data-jump]");
+  if (!target) return;
+  event.preventDefault();
+  jump(target.dataset.jump);
+});
+addEventListener("hashchange", () => {
+  choices = new URLSearchParams(location.hash.slice(1));
+  drawAll();
+});
+prefersDark.addEventListener("change", showTheme);
+addEventListener("beforeprint", drawForPrint);
+addEventListener("afterprint", () => byId("printed").replaceChildren());
+
+let drawnWidth = document.documentElement.clientWidth;
+addEventListener("resize", () => {
+  if (document.documentElement.clientWidth === drawnWidth) return;
+  drawnWidth = document.documentElement.clientWidth;
+  drawViews();
+});
+
+drawAll();
+if (choices.has("at")) byId(choices.get("at"))?.scrollIntoView();

@@ -1,0 +1,391 @@
+//! Running an experiment: data sets × folds × systems × settings × repeats.
+//!
+//! Settings are chosen on validation queries; only the chosen one meets the test queries, in a job of its own. Jobs
+//! of one fold run side by side on the current thread pool, and inside each other's gaps, unless the experiment
+//! asks for one at a time. Every finished job is journaled.
+
+use super::directory::JOURNAL;
+use super::findings::{Chosen, Findings, Times, Trial};
+use super::job::Setting;
+use super::journal::{Finished, Journal, Tested};
+use super::material::{FoldData, Material, checksums};
+use super::search::{self, Rung};
+use super::spec::{DataSpec, Spec};
+use crate::card;
+use crate::error::{Error, ErrorKind, Result};
+use crate::learners::{self, Entry};
+use crate::metrics::{Conventions, Metric, parse, parse_list, preset};
+use crate::rng;
+use crate::watch::Stop;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use toml::Table;
+
+/// A job that has just finished, for a progress display.
+#[derive(Debug, Clone, Copy)]
+pub struct JobDone<'a> {
+    /// Jobs finished, those of earlier runs included.
+    pub done: usize,
+    /// Jobs in all.
+    pub total: usize,
+    /// What it was: `ohsumed fold 2 regression`.
+    pub what: &'a str,
+    /// The selection measure it reached on the validation queries.
+    pub value: Option<f64>,
+}
+
+/// Who watches an experiment run.
+pub struct Observer<'a> {
+    /// Raised to end the run; what is finished is journaled.
+    pub stop: &'a Stop,
+    /// Told of every job that finishes, from several threads.
+    pub done: &'a (dyn Fn(JobDone<'_>) + Sync),
+}
+
+/// What the run was made from: enough to make it again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Manifest {
+    /// The version of Rankwise.
+    pub version: &'static str,
+    /// The experiment as it was read, defaults included.
+    pub experiment: Spec,
+    /// Every data file with its checksum.
+    pub files: Vec<(PathBuf, String)>,
+}
+
+/// The parts of an experiment, loaded and checked.
+pub struct Experiment {
+    pub(super) spec: Spec,
+    pub(super) metrics: Vec<Box<dyn Metric>>,
+    pub(super) shown: usize,
+    pub(super) selection: usize,
+    pub(super) conventions: Conventions,
+    pub(super) material: Vec<Material>,
+    candidates: Vec<Candidates>,
+    manifest: Manifest,
+}
+
+/// A learner and the settings to try.
+struct Candidates {
+    learner: &'static Entry,
+    /// What each setting changes.
+    varied: Vec<Table>,
+    /// Each setting in full.
+    complete: Vec<Table>,
+    rungs: Vec<Rung>,
+}
+
+/// What a run left, before it is summed up: `[data][fold][learner][repeat]`.
+pub(super) type Raw = Vec<Vec<Vec<Vec<Result<SystemRun>>>>>;
+
+/// One system on one fold in one repeat.
+pub(super) struct SystemRun {
+    pub(super) chosen: Chosen,
+    pub(super) trials: Vec<Trial>,
+    pub(super) search_seconds: f64,
+    pub(super) tested: Tested,
+}
+
+impl Experiment {
+    /// Reads the data of an experiment and checks everything that can be checked before running it.
+    pub fn load(spec: Spec) -> Result<Experiment> {
+        let mut conventions = preset(&spec.preset)?;
+        for (key, value) in &spec.conventions {
+            conventions.set(key, value.to_string().trim_matches('"'))?;
+        }
+        let Measures { metrics, shown, selection } = Measures::of(&spec, &conventions)?;
+        let names: Vec<String> = metrics.iter().map(|m| m.name()).collect();
+        if let Some(other) = spec.expectations.iter().find(|e| !names.contains(&e.metric)) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            return Err(card::unknown("measure in [[expect]]", &other.metric, &names));
+        }
+        let candidates = spec.learners.iter().map(|l| {
+            let learner = learners::find(&l.name)?;
+            let varied = search::settings(&spec.search, &l.grid, rng::derive(spec.seed, &[SEARCH]))?;
+            let complete =
+                varied.iter().map(|v| learner.complete(&overlaid(&l.set, v))).collect::<Result<_>>()?;
+            let rungs = search::rungs(&spec.search, varied.len());
+            Ok(Candidates { learner, varied, complete, rungs })
+        });
+        let candidates: Vec<Candidates> = candidates.collect::<Result<_>>()?;
+        let material = spec.data.iter().map(|d| Material::load(d, spec.seed)).collect::<Result<Vec<_>>>()?;
+        if let Some(blind) = material.iter().find(|m| !m.can_choose())
+            && candidates.iter().any(|c| c.varied.len() > 1)
+        {
+            return Err(Error::parameter(format!(
+                "data set `{}` has no validation queries, so no parameter can be chosen on it: give `valid`, or \
+                 one setting per learner",
+                blind.name
+            )));
+        }
+        let files = spec.data.iter().map(checksums).collect::<Result<Vec<_>>>()?.concat();
+        let manifest = Manifest { version: env!("CARGO_PKG_VERSION"), experiment: spec.clone(), files };
+        Ok(Experiment { spec, metrics, shown, selection, conventions, material, candidates, manifest })
+    }
+
+    /// What it is made from.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Runs all jobs that the journal in `directory` does not have, and sums up what all of them found.
+    pub fn run(&self, directory: &Path, observer: &Observer<'_>) -> Result<(Findings, Times)> {
+        let raw = self.run_jobs(&directory.join(JOURNAL), observer)?;
+        self.assemble(&raw)
+    }
+
+    fn run_jobs(&self, journal: &Path, observer: &Observer<'_>) -> Result<Raw> {
+        let journal = Journal::open(journal, &self.fingerprint())?;
+        let run = Run { experiment: self, journal, observer, done: AtomicUsize::new(0), total: self.jobs() };
+        let each = |(d, material): (usize, &Material)| -> Result<_> {
+            (0..material.folds()).map(|fold| run.fold(d, material, fold)).collect()
+        };
+        self.material.iter().enumerate().map(each).collect()
+    }
+
+    /// Everything that all jobs depend on; files by name and checksum, wherever they are.
+    fn fingerprint(&self) -> String {
+        let spec = &self.spec;
+        let data: Vec<_> = spec.data.iter().map(DataSpec::without_directories).collect();
+        let checksums: Vec<&String> = self.manifest.files.iter().map(|(_, sum)| sum).collect();
+        let metrics: Vec<String> = self.metrics.iter().map(|m| m.name()).collect();
+        let all = serde_json::json!([
+            self.manifest.version,
+            spec.seed,
+            spec.repeats,
+            metrics,
+            self.selection,
+            self.conventions,
+            data,
+            checksums,
+            spec.time_limit,
+        ]);
+        format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(all.to_string().as_bytes()))
+    }
+
+    fn jobs(&self) -> usize {
+        let folds: usize = self.material.iter().map(Material::folds).sum();
+        let of = |c: &Candidates| {
+            if c.varied.len() == 1 { 1 } else { c.rungs.iter().map(|r| r.settings).sum::<usize>() + 1 }
+        };
+        folds * self.spec.repeats * self.candidates.iter().map(of).sum::<usize>()
+    }
+
+    /// Times known before the external systems' are added.
+    pub(super) fn times(&self) -> Times {
+        Times {
+            systems: Vec::new(),
+            threads: rayon::current_num_threads(),
+            one_at_a_time: self.spec.one_at_a_time,
+            peak_bytes: None,
+        }
+    }
+}
+
+/// What the seed of a search's draws is for.
+const SEARCH: u64 = 0x7365_6172;
+
+/// The measures: those asked for, the selection measure first if it is not among them, then NDCG@1 to 10 for the
+/// curves.
+struct Measures {
+    metrics: Vec<Box<dyn Metric>>,
+    /// How many were asked for.
+    shown: usize,
+    /// Which one selects.
+    selection: usize,
+}
+
+impl Measures {
+    fn of(spec: &Spec, conventions: &Conventions) -> Result<Measures> {
+        let mut metrics = parse_list(&spec.metrics, conventions)?;
+        let selecting = parse(&spec.selection, conventions)?.name();
+        let place = |metrics: &[Box<dyn Metric>], name: &str| metrics.iter().position(|m| m.name() == name);
+        if place(&metrics, &selecting).is_none() {
+            metrics.insert(0, parse(&spec.selection, conventions)?);
+        }
+        let shown = metrics.len();
+        for metric in parse_list("ndcg@1..10", conventions)? {
+            if place(&metrics, &metric.name()).is_none() {
+                metrics.push(metric);
+            }
+        }
+        let selection = place(&metrics, &selecting).unwrap_or(0);
+        Ok(Measures { metrics, shown, selection })
+    }
+}
+
+fn overlaid(base: &Table, over: &Table) -> Table {
+    let mut table = base.clone();
+    table.extend(over.clone());
+    table
+}
+
+/// A run under way.
+struct Run<'a> {
+    experiment: &'a Experiment,
+    journal: Journal,
+    observer: &'a Observer<'a>,
+    done: AtomicUsize,
+    total: usize,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    data: usize,
+    fold: usize,
+    system: usize,
+    repeat: usize,
+    folded: &'a FoldData,
+}
+
+impl Run<'_> {
+    /// All learners and repeats of one fold: `[learner][repeat]`.
+    fn fold(&self, data: usize, material: &Material, fold: usize) -> Result<Vec<Vec<Result<SystemRun>>>> {
+        let folded = material.fold(fold)?;
+        let repeats = self.experiment.spec.repeats;
+        let jobs: Vec<At<'_>> = (0..self.experiment.candidates.len())
+            .flat_map(|system| (0..repeats).map(move |repeat| (system, repeat)))
+            .map(|(system, repeat)| At { data, fold, system, repeat, folded: &folded })
+            .collect();
+        let run = |at: &At<'_>| self.system(*at, material);
+        let mut results: Vec<Result<SystemRun>> = if self.experiment.spec.one_at_a_time {
+            jobs.iter().map(run).collect()
+        } else {
+            jobs.par_iter().map(run).collect()
+        };
+        if self.observer.stop.requested() {
+            return Err(Error::interrupted("stopped; the same command goes on from here"));
+        }
+        // What could not be journaled would be lost: a full disk ends the run.
+        if let Some(place) = results.iter().position(|r| r.as_ref().is_err_and(|e| e.kind() == ErrorKind::Io))
+        {
+            return Err(results.swap_remove(place).err().unwrap_or_else(|| Error::data("a job failed")));
+        }
+        let mut results = results.into_iter();
+        Ok((0..self.experiment.candidates.len()).map(|_| results.by_ref().take(repeats).collect()).collect())
+    }
+
+    /// One learner: search, choice, test.
+    fn system(&self, at: At<'_>, material: &Material) -> Result<SystemRun> {
+        let candidates = &self.experiment.candidates[at.system];
+        let (mut alive, mut trials, mut search_seconds) =
+            ((0..candidates.varied.len()).collect::<Vec<_>>(), Vec::new(), 0.0);
+        if alive.len() > 1 {
+            for rung in &candidates.rungs {
+                alive.truncate(rung.settings);
+                let tried = self.rung(at, material, &alive, rung.share)?;
+                let values: Vec<Option<f64>> = tried.iter().map(|t| t.0).collect();
+                search_seconds += tried.iter().map(|t| t.1).sum::<f64>();
+                trials.extend(alive.iter().zip(&values).map(|(&c, &valid)| Trial {
+                    fold: at.fold,
+                    repeat: at.repeat,
+                    parameters: candidates.varied[c].clone(),
+                    share: rung.share,
+                    valid,
+                }));
+                alive = search::best(&values, alive.len()).into_iter().map(|i| alive[i]).collect();
+            }
+        }
+        let winner = alive[0];
+        let mut tested = self.test(at, material, winner)?;
+        if let Some(curve) = &mut tested.curve {
+            (curve.fold, curve.repeat) = (at.fold, at.repeat);
+        }
+        let parameters = candidates.complete[winner].clone();
+        let chosen = Chosen { fold: at.fold, repeat: at.repeat, parameters, valid: tested.valid };
+        Ok(SystemRun { chosen, trials, search_seconds, tested })
+    }
+
+    /// Tries the settings in `alive`: the selection measure and the seconds of each. A failed one has no value;
+    /// when all fail, the first failure is the search's.
+    fn rung(
+        &self,
+        at: At<'_>,
+        material: &Material,
+        alive: &[usize],
+        share: f64,
+    ) -> Result<Vec<(Option<f64>, f64)>> {
+        let one = |&c: &usize| self.trial(at, material, c, share);
+        let tried: Vec<Result<(Option<f64>, f64)>> = if self.experiment.spec.one_at_a_time {
+            alive.iter().map(one).collect()
+        } else {
+            alive.par_iter().map(one).collect()
+        };
+        let fatal = |e: &Error| matches!(e.kind(), ErrorKind::Io | ErrorKind::Interrupted);
+        let all_failed = tried.iter().all(|t| t.is_err());
+        tried
+            .into_iter()
+            .map(|t| match t {
+                Err(e) if all_failed || fatal(&e) => Err(e),
+                Err(_) => Ok((None, 0.0)),
+                good => good,
+            })
+            .collect()
+    }
+
+    fn trial(
+        &self,
+        at: At<'_>,
+        material: &Material,
+        candidate: usize,
+        share: f64,
+    ) -> Result<(Option<f64>, f64)> {
+        let job = format!("{} share {share}", self.job_name(at, material, candidate));
+        let (valid, seconds) = match self.journal.finished(&job) {
+            Some(&Finished::Trial { valid, seconds }) => (valid, seconds),
+            _ => {
+                let (train, valid) = (&at.folded.train, at.folded.valid.as_ref());
+                let (valid, seconds) =
+                    self.setting(at, candidate).try_out(train, valid, share, self.observer.stop)?;
+                self.journal.add(&job, &Finished::Trial { valid, seconds })?;
+                (valid, seconds)
+            }
+        };
+        self.tell(&job, valid);
+        Ok((valid, seconds))
+    }
+
+    fn test(&self, at: At<'_>, material: &Material, candidate: usize) -> Result<Tested> {
+        let job = format!("{} test", self.job_name(at, material, candidate));
+        let tested = match self.journal.finished(&job) {
+            Some(Finished::Test(tested)) => tested.clone(),
+            _ => {
+                let tested = self.setting(at, candidate).test(at.folded, self.observer.stop)?;
+                self.journal.add(&job, &Finished::Test(tested.clone()))?;
+                tested
+            }
+        };
+        self.tell(&job, tested.valid);
+        Ok(tested)
+    }
+
+    /// Everything that tells this job from every other of the experiment.
+    fn job_name(&self, at: At<'_>, material: &Material, candidate: usize) -> String {
+        let candidates = &self.experiment.candidates[at.system];
+        let parameters = serde_json::to_string(&candidates.complete[candidate]).unwrap_or_default();
+        let (learner, fold) = (candidates.learner.card.name, at.fold + 1);
+        format!("{} fold {fold} repeat {} {learner} {parameters}", material.name, at.repeat)
+    }
+
+    fn setting(&self, at: At<'_>, candidate: usize) -> Setting<'_> {
+        let experiment = self.experiment;
+        let candidates = &experiment.candidates[at.system];
+        Setting {
+            learner: candidates.learner,
+            parameters: &candidates.complete[candidate],
+            metrics: &experiment.metrics,
+            selection: experiment.selection,
+            seed: rng::derive(experiment.spec.seed, &[at.data as u64, at.fold as u64, at.repeat as u64]),
+            time_limit: experiment.spec.time_limit.map(Duration::from_secs_f64),
+        }
+    }
+
+    fn tell(&self, what: &str, value: Option<f64>) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.observer.done)(JobDone { done, total: self.total, what, value });
+    }
+}

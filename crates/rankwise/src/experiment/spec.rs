@@ -1,0 +1,399 @@
+//! The experiment file: what to run, as TOML.
+//!
+//! ```toml
+//! name = "ohsumed"
+//! selection = "ndcg@10"                       # parameters are chosen by it, on validation queries only
+//! metrics = "ndcg@10,map,mrr@10"
+//! preset = "letor"
+//!
+//! [[data]]
+//! name = "ohsumed"
+//! parts = ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"]     # rotated: 3 train, 1 validates, 1 tests
+//! normalize = "min-max"
+//!
+//! [[learner]]
+//! name = "regression"
+//! grid = { ridge = [1e-6, 1e-3, 1.0] }
+//! ```
+//!
+//! Paths are taken from the directory of the file.
+
+use crate::card;
+use crate::error::{Error, Place, Result};
+use crate::learners;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::Table;
+
+/// An experiment as its file says it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// A short name, for directories and headings.
+    pub name: String,
+    /// A heading for people; the name without one.
+    #[serde(default)]
+    pub title: String,
+    /// What it is about.
+    #[serde(default)]
+    pub about: String,
+    /// The seed of everything left to chance.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// How often to repeat everything with other seeds.
+    #[serde(default = "once")]
+    pub repeats: usize,
+    /// The measure by which parameters are chosen, on validation queries.
+    #[serde(default = "default_selection")]
+    pub selection: String,
+    /// The measures to report, with commas between.
+    #[serde(default = "default_metrics")]
+    pub metrics: String,
+    /// The conventions of the measures.
+    #[serde(default = "default_preset")]
+    pub preset: String,
+    /// Changes to the preset, by the names of its choices.
+    #[serde(default)]
+    pub conventions: BTreeMap<String, toml::Value>,
+    /// The system to show wins and losses against; the best when none is named.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// Seconds after which training is asked to stop; its best model so far counts.
+    #[serde(default)]
+    pub time_limit: Option<f64>,
+    /// Run jobs one after another, so that their times can be compared.
+    #[serde(default)]
+    pub one_at_a_time: bool,
+    /// How settings are searched, the same for all learners.
+    #[serde(default)]
+    pub search: Search,
+    /// The data sets.
+    pub data: Vec<DataSpec>,
+    /// The learners.
+    #[serde(default, rename = "learner")]
+    pub learners: Vec<LearnerSpec>,
+    /// Scores from elsewhere.
+    #[serde(default, rename = "external")]
+    pub externals: Vec<ExternalSpec>,
+    /// Figures expected.
+    #[serde(default, rename = "expect")]
+    pub expectations: Vec<ExpectSpec>,
+}
+
+/// How settings are searched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Search {
+    /// All combinations, random draws, or random draws thinned out on growing shares of the queries.
+    pub method: Method,
+    /// Settings drawn, for `random` and `halving`.
+    pub draws: usize,
+    /// One in so many settings goes on to a share so many times larger, for `halving`; at least 2.
+    pub keep_one_in: usize,
+    /// The share of the training queries that `halving` begins with; above 0, at most 1.
+    pub first_share: f64,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search { method: Method::Grid, draws: 20, keep_one_in: 3, first_share: 1.0 / 9.0 }
+    }
+}
+
+/// A way to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// All combinations of the lists.
+    Grid,
+    /// Random draws from lists and ranges.
+    Random,
+    /// Successive halving: many settings on few queries, the best of them on more.
+    Halving,
+}
+
+/// A data set: parts to rotate, folds, files to divide, one split, or a synthetic set to divide.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataSpec {
+    /// What tables call it.
+    pub name: String,
+    /// Parts to rotate: all but two train, one validates, one tests.
+    pub parts: Vec<PathBuf>,
+    /// Folds as given.
+    pub folds: Vec<FoldSpec>,
+    /// Files to divide by query into `k` parts, which are rotated.
+    pub files: Vec<PathBuf>,
+    /// A synthetic set to divide likewise.
+    pub synth: Option<SynthSpec>,
+    /// Parts to divide into; 5 when not given.
+    pub k: Option<usize>,
+    /// One split: the files to learn from.
+    pub train: Vec<PathBuf>,
+    /// One split: the files to choose parameters on.
+    pub valid: Vec<PathBuf>,
+    /// One split: the files to test on.
+    pub test: Vec<PathBuf>,
+    /// Scaling within each query, as in `prepare --normalize`.
+    pub normalize: Option<String>,
+    /// Cleaning, as in `prepare --clean`.
+    pub clean: Option<String>,
+    /// Gather rows of a query that do not stand together.
+    pub group: bool,
+}
+
+/// One fold as given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FoldSpec {
+    /// The files to learn from.
+    pub train: Vec<PathBuf>,
+    /// The files to choose parameters on.
+    #[serde(default)]
+    pub valid: Vec<PathBuf>,
+    /// The files to test on.
+    pub test: Vec<PathBuf>,
+}
+
+/// A synthetic set, as in `rankwise synth`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SynthSpec {
+    /// The data set to resemble.
+    pub shape: String,
+    /// Queries.
+    #[serde(default)]
+    pub queries: Option<usize>,
+    /// Documents a query, on average.
+    #[serde(default)]
+    pub documents: Option<usize>,
+    /// Features.
+    #[serde(default)]
+    pub features: Option<usize>,
+    /// The seed of the data.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+/// A learner with its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnerSpec {
+    /// The learner's name.
+    pub name: String,
+    /// What tables call it; the learner's name without one.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// Fixed parameters.
+    #[serde(default)]
+    pub set: Table,
+    /// Parameters to search: lists, or ranges such as `{ from = 1e-3, to = 1e3, log = true }`.
+    #[serde(default)]
+    pub grid: Table,
+}
+
+impl LearnerSpec {
+    /// What tables call it.
+    pub fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Scores from elsewhere: one file per fold, a score per test document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalSpec {
+    /// What tables call it.
+    pub name: String,
+    /// What it is.
+    #[serde(default)]
+    pub title: String,
+    /// The score files, `{data}` and `{fold}` (from 1) standing for the data set's name and the fold.
+    pub scores: String,
+    /// A CSV file with columns `system`, `fold`, `search_seconds`, `train_seconds`; `{data}` as above.
+    #[serde(default)]
+    pub times: Option<String>,
+}
+
+/// A figure expected of the mean of the folds' means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectSpec {
+    /// The data set's name; the first when not given.
+    #[serde(default)]
+    pub data: Option<String>,
+    /// The system, as tables call it.
+    pub system: String,
+    /// The measure.
+    pub metric: String,
+    /// The figure.
+    pub value: f64,
+    /// How far off it may be.
+    pub within: f64,
+    /// Where it comes from.
+    #[serde(default)]
+    pub source: String,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn once() -> usize {
+    1
+}
+
+fn default_selection() -> String {
+    "ndcg@10".into()
+}
+
+fn default_metrics() -> String {
+    "ndcg@10,map,mrr".into()
+}
+
+fn default_preset() -> String {
+    "default".into()
+}
+
+impl Spec {
+    /// Reads an experiment file and checks what can be checked without its data.
+    pub fn load(path: &Path) -> Result<Spec> {
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+        let mut spec = Spec::parse(&text, &path.display().to_string())?;
+        spec.resolve(path.parent().unwrap_or(Path::new("")));
+        Ok(spec)
+    }
+
+    /// Reads an experiment's text; `name` is for messages.
+    pub fn parse(text: &str, name: &str) -> Result<Spec> {
+        let spec: Spec = toml::from_str(text).map_err(|e| at_its_place(&e, text, name))?;
+        spec.check().map_err(|e| Error::parameter(format!("{name}: {e}")))?;
+        Ok(spec)
+    }
+
+    /// Takes paths from `directory`, unless they are absolute.
+    fn resolve(&mut self, directory: &Path) {
+        self.data.iter_mut().for_each(|data| data.each_path(|path| *path = directory.join(&*path)));
+        let join = |path: &String| directory.join(path).to_string_lossy().into_owned();
+        for external in &mut self.externals {
+            external.scores = join(&external.scores);
+            external.times = external.times.as_ref().map(join);
+        }
+    }
+
+    /// Every system's name, learners first.
+    pub fn systems(&self) -> Vec<String> {
+        let learners = self.learners.iter().map(|l| l.label().to_owned());
+        learners.chain(self.externals.iter().map(|e| e.name.clone())).collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        let range = |what: &str, good: bool, range: &str| {
+            if good { Ok(()) } else { Err(Error::parameter(format!("`{what}` must be {range}"))) }
+        };
+        range("repeats", (1..=1000).contains(&self.repeats), "1 to 1000")?;
+        range("time_limit", self.time_limit.is_none_or(|s| s > 0.0 && s < 1e9), "seconds, above 0")?;
+        range("search.draws", (1..=100_000).contains(&self.search.draws), "1 to 100000")?;
+        range("search.keep_one_in", (2..=100).contains(&self.search.keep_one_in), "2 to 100")?;
+        let share = self.search.first_share;
+        range("search.first_share", share > 0.0 && share <= 1.0, "above 0 and at most 1")?;
+        range("data", !self.data.is_empty(), "given: an experiment needs at least one [[data]]")?;
+        let systems = self.systems();
+        range("learner", !systems.is_empty(), "given: an experiment needs a [[learner]] or [[external]]")?;
+        distinct("system", &systems)?;
+        distinct("data set", &self.data.iter().map(|d| d.name.clone()).collect::<Vec<_>>())?;
+        for learner in &self.learners {
+            let entry = learners::find(&learner.name)?;
+            entry.complete(&learner.set)?;
+        }
+        self.data.iter().try_for_each(DataSpec::check)?;
+        self.check_names(&systems)
+    }
+
+    /// Refuses a baseline or an expectation that names what is not there.
+    fn check_names(&self, systems: &[String]) -> Result<()> {
+        let known = |what: &str, name: &str, names: &[String]| match names.iter().any(|n| n == name) {
+            true => Ok(()),
+            false => Err(card::unknown(what, name, &names.iter().map(String::as_str).collect::<Vec<_>>())),
+        };
+        let data: Vec<String> = self.data.iter().map(|d| d.name.clone()).collect();
+        for expected in &self.expectations {
+            known("system in [[expect]]", &expected.system, systems)?;
+            expected.data.iter().try_for_each(|name| known("data set in [[expect]]", name, &data))?;
+        }
+        self.baseline.iter().try_for_each(|name| known("baseline", name, systems))
+    }
+}
+
+impl DataSpec {
+    fn each_path(&mut self, change: impl Fn(&mut PathBuf)) {
+        let lists = [&mut self.parts, &mut self.files, &mut self.train, &mut self.valid, &mut self.test];
+        lists.into_iter().flatten().for_each(&change);
+        for fold in &mut self.folds {
+            [&mut fold.train, &mut fold.valid, &mut fold.test].into_iter().flatten().for_each(&change);
+        }
+    }
+
+    /// The same with the names of its files alone.
+    pub(super) fn without_directories(&self) -> DataSpec {
+        let mut plain = self.clone();
+        plain.each_path(|path| *path = path.file_name().map(PathBuf::from).unwrap_or_default());
+        plain
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |why: &str| Err(Error::parameter(format!("data set `{}`: {why}", self.name)));
+        if self.name.is_empty() || self.name.contains(['/', '\\']) {
+            return refuse("it needs a `name` without slashes");
+        }
+        let split = !self.train.is_empty() || !self.valid.is_empty() || !self.test.is_empty();
+        let ways = [
+            !self.parts.is_empty(),
+            !self.folds.is_empty(),
+            !self.files.is_empty(),
+            self.synth.is_some(),
+            split,
+        ];
+        if ways.iter().filter(|w| **w).count() != 1 {
+            return refuse("give one of `parts`, `folds`, `files`, `synth`, or `train`, `valid` and `test`");
+        }
+        if split && (self.train.is_empty() || self.test.is_empty()) {
+            return refuse("one split needs `train` and `test`");
+        }
+        if !self.parts.is_empty() && self.parts.len() < 3 {
+            return refuse("at least three `parts` are needed: to learn from, to choose on, to test on");
+        }
+        if self.k.is_some() && self.files.is_empty() && self.synth.is_none() {
+            return refuse("`k` goes with `files` or `synth`");
+        }
+        Ok(())
+    }
+}
+
+fn distinct(what: &str, names: &[String]) -> Result<()> {
+    match names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+        Some((_, name)) => Err(Error::parameter(format!("two {what}s are called `{name}`"))),
+        None => Ok(()),
+    }
+}
+
+/// The TOML reader's complaint with its line and column, and the nearest name for an unknown key.
+fn at_its_place(error: &toml::de::Error, text: &str, name: &str) -> Error {
+    let at = error.span().map_or(0, |s| s.start).min(text.len());
+    let before = &text.as_bytes()[..at];
+    let line = before.iter().filter(|b| **b == b'\n').count() as u64 + 1;
+    let column = (at - before.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1)) as u64 + 1;
+    let message = error.message();
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let sentence = match quoted.split_first() {
+        Some((key, known)) if message.starts_with("unknown field") => {
+            card::unknown("key", key, known).message().to_owned()
+        }
+        _ => message.to_owned(),
+    };
+    Error::parse(Place { file: name.to_owned(), line, column }, sentence)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Tuning one learner on one data set: the same search as in an experiment, and a model at its end.
+
+use super::findings::Trial;
+use super::job::Setting;
+use super::run::JobDone;
+use super::search;
+use super::spec::Search;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::{Entry, Fitted, Task};
+use crate::metrics::Metric;
+use crate::watch::{Stop, Watch};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use toml::Table;
+
+/// What to tune, on what.
+pub struct Tuning<'a> {
+    /// The learner.
+    pub learner: &'static Entry,
+    /// Fixed parameters.
+    pub set: &'a Table,
+    /// Parameters to search, as in an experiment file.
+    pub grid: &'a Table,
+    /// How to search.
+    pub search: &'a Search,
+    /// The queries to learn from.
+    pub train: &'a Dataset,
+    /// The queries to choose on.
+    pub valid: &'a Dataset,
+    /// The measure to choose by.
+    pub metric: &'a [Box<dyn Metric>; 1],
+    /// The seed of everything left to chance.
+    pub seed: u64,
+}
+
+/// The settings tried and the model of the best.
+pub struct Tuned {
+    /// All parameters of the best setting.
+    pub parameters: Table,
+    /// Every setting tried, in order.
+    pub trials: Vec<Trial>,
+    /// The model of the best setting.
+    pub fitted: Fitted,
+}
+
+impl Tuning<'_> {
+    /// Tries all settings, tells `done` of each, and trains the best one anew under the eyes of `watch`.
+    pub fn run(&self, done: &(dyn Fn(JobDone<'_>) + Sync), watch: &mut dyn Watch) -> Result<Tuned> {
+        let varied = search::settings(self.search, self.grid, self.seed)?;
+        let complete: Vec<Table> = varied
+            .iter()
+            .map(|over| {
+                let mut table = self.set.clone();
+                table.extend(over.clone());
+                self.learner.complete(&table)
+            })
+            .collect::<Result<_>>()?;
+        let stop = watch.stop().clone();
+        let (winner, trials) = self.search(&varied, &complete, done, &stop)?;
+        let parameters = complete[winner].clone();
+        let task = Task {
+            train: self.train,
+            valid: Some(self.valid),
+            metric: self.metric[0].as_ref(),
+            seed: self.seed,
+        };
+        let fitted = self.learner.fit(&parameters, &task, watch)?;
+        Ok(Tuned { parameters, trials, fitted })
+    }
+
+    fn search(
+        &self,
+        varied: &[Table],
+        complete: &[Table],
+        done: &(dyn Fn(JobDone<'_>) + Sync),
+        stop: &Stop,
+    ) -> Result<(usize, Vec<Trial>)> {
+        let rungs = search::rungs(self.search, varied.len());
+        let total = rungs.iter().map(|r| r.settings).sum();
+        let counter = AtomicUsize::new(0);
+        let (mut alive, mut trials): (Vec<usize>, Vec<Trial>) = ((0..varied.len()).collect(), Vec::new());
+        for rung in rungs {
+            alive.truncate(rung.settings);
+            let tried: Vec<Result<Option<f64>>> = alive
+                .par_iter()
+                .map(|&c| {
+                    let setting = Setting {
+                        learner: self.learner,
+                        parameters: &complete[c],
+                        metrics: self.metric,
+                        selection: 0,
+                        seed: self.seed,
+                        time_limit: None,
+                    };
+                    let value = setting.try_out(self.train, Some(self.valid), rung.share, stop)?.0;
+                    let done_now = counter.fetch_add(1, Ordering::Relaxed) + 1;
+                    done(JobDone { done: done_now, total, what: &varied[c].to_string(), value });
+                    Ok(value)
+                })
+                .collect();
+            if stop.requested() {
+                return Err(Error::interrupted("stopped before the search ended; nothing was written"));
+            }
+            if tried.iter().all(Result::is_err) {
+                return Err(tried
+                    .into_iter()
+                    .find_map(Result::err)
+                    .unwrap_or_else(|| Error::data("no settings")));
+            }
+            let values: Vec<Option<f64>> = tried.into_iter().map(|t| t.ok().flatten()).collect();
+            trials.extend(alive.iter().zip(&values).map(|(&c, &valid)| Trial {
+                fold: 0,
+                repeat: 0,
+                parameters: varied[c].clone(),
+                share: rung.share,
+                valid,
+            }));
+            alive = search::best(&values, alive.len()).into_iter().map(|i| alive[i]).collect();
+        }
+        Ok((alive[0], trials))
+    }
+}

@@ -1,0 +1,319 @@
+//! Experiments: the same bytes however they are run or interrupted, and choices made on validation queries only.
+
+use rankwise::data::{Dataset, Shape, Synth, read, read_scores, split, write, write_scores};
+use rankwise::data::{Order, ReadOptions};
+use rankwise::experiment::directory::{write_manifest, write_results};
+use rankwise::experiment::{Experiment, Findings, JobDone, Observer, Spec, Times};
+use rankwise::watch::Stop;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tempfile::TempDir;
+
+/// A directory with five parts of a small synthetic set, S1.txt to S5.txt.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let shape = Shape::named("ohsumed").unwrap();
+    let data = Synth { queries: Some(25), documents: Some(15), features: Some(6), ..Synth::new(shape) };
+    let parts = split(&data.generate().unwrap(), &[1.0; 5], Order::InOrder).unwrap();
+    for (i, part) in parts.iter().enumerate() {
+        write(part, &place.path().join(format!("S{}.txt", i + 1)), None).unwrap();
+    }
+    place
+}
+
+const PARTS: &str = r#"
+[[data]]
+name = "small"
+parts = ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"]
+"#;
+
+const LEARNERS: &str = r#"
+[[learner]]
+name = "regression"
+grid = { ridge = [1e-6, 1e-2, 10.0] }
+[[learner]]
+name = "coordinate-ascent"
+set = { restarts = 1, passes = 3 }
+"#;
+
+fn spec(place: &Path, text: &str) -> Spec {
+    let path = place.join("experiment.toml");
+    fs::write(&path, format!("name = \"test\"\n{text}")).unwrap();
+    Spec::load(&path).unwrap()
+}
+
+fn run(place: &Path, text: &str, directory: &str) -> (Findings, Times) {
+    let directory = place.join(directory);
+    fs::create_dir_all(&directory).unwrap();
+    let experiment = Experiment::load(spec(place, text)).unwrap();
+    let observer = Observer { stop: &Stop::default(), done: &|_| {} };
+    let (findings, times) = experiment.run(&directory, &observer).unwrap();
+    write_manifest(&directory, experiment.manifest(), "a test").unwrap();
+    write_results(&directory, &findings, &times).unwrap();
+    (findings, times)
+}
+
+/// The files that must not depend on the run.
+fn lasting(directory: &Path) -> Vec<Vec<u8>> {
+    ["findings.json", "per_query.csv", "trials.csv"]
+        .map(|name| fs::read(directory.join(name)).unwrap())
+        .into()
+}
+
+#[test]
+fn a_run_cut_anywhere_ends_with_the_same_bytes() {
+    let place = place();
+    let text = format!("{PARTS}{LEARNERS}");
+    run(place.path(), &text, "whole");
+    let expected = lasting(&place.path().join("whole"));
+    let journal = fs::read(place.path().join("whole/journal.jsonl")).unwrap();
+    for cut in [0, 40, journal.len() / 3, journal.len() / 2, journal.len() - 7, journal.len()] {
+        let directory = place.path().join(format!("cut{cut}"));
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("journal.jsonl"), &journal[..cut]).unwrap();
+        run(place.path(), &text, &format!("cut{cut}"));
+        assert!(lasting(&directory) == expected, "cut at {cut} of {}", journal.len());
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let place = place();
+    let text = format!("repeats = 2\n{PARTS}{LEARNERS}");
+    let bytes = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(place.path(), &text, &format!("threads{threads}")));
+        lasting(&place.path().join(format!("threads{threads}")))
+    };
+    let one = bytes(1);
+    assert!(one == bytes(2) && one == bytes(5));
+    run(place.path(), &format!("one_at_a_time = true\n{text}"), "alone");
+    assert!(one == lasting(&place.path().join("alone")));
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_it_was() {
+    let place = place();
+    let text = format!("{PARTS}{LEARNERS}");
+    run(place.path(), &text, "whole");
+    let directory = place.path().join("stopped");
+    fs::create_dir(&directory).unwrap();
+    let experiment = Experiment::load(spec(place.path(), &text)).unwrap();
+    let stop = Stop::default();
+    let stop_after_five = |job: JobDone<'_>| {
+        if job.done == 5 {
+            stop.request();
+        }
+    };
+    let error = experiment.run(&directory, &Observer { stop: &stop, done: &stop_after_five }).unwrap_err();
+    assert_eq!(error.kind(), rankwise::ErrorKind::Interrupted);
+    let before = fs::read_to_string(directory.join("journal.jsonl")).unwrap().lines().count();
+    assert!((6..26).contains(&before), "{before} lines");
+    run(place.path(), &text, "stopped");
+    assert!(lasting(&directory) == lasting(&place.path().join("whole")));
+}
+
+/// Turns every grade of a file upside down.
+fn spoil(path: &Path) {
+    let mut parts = read(path, &ReadOptions::default()).unwrap().data.into_parts();
+    parts.labels.iter_mut().for_each(|l| *l = 2.0 - *l);
+    write(&Dataset::new(parts).unwrap(), path, None).unwrap();
+}
+
+#[test]
+fn test_queries_have_no_say_in_what_is_chosen() {
+    let place = place();
+    let text = format!(
+        "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\", \"S2.txt\"]\nvalid = [\"S3.txt\"]\ntest = [\"S4.txt\"]\n{LEARNERS}"
+    );
+    let (before, _) = run(place.path(), &text, "before");
+    spoil(&place.path().join("S4.txt"));
+    let (after, _) = run(place.path(), &text, "after");
+    for (a, b) in before.data[0].systems.iter().zip(&after.data[0].systems) {
+        assert_eq!((&a.chosen, &a.trials), (&b.chosen, &b.trials));
+        assert_ne!(a.values, b.values);
+    }
+}
+
+#[test]
+fn the_setting_chosen_is_the_best_on_validation_queries() {
+    let place = place();
+    let (findings, _) = run(place.path(), &format!("{PARTS}{LEARNERS}"), "out");
+    let regression = &findings.data[0].systems[0];
+    assert_eq!(regression.trials.len(), 15);
+    for chosen in &regression.chosen {
+        let trials = regression.trials.iter().filter(|t| t.fold == chosen.fold);
+        let best = trials.clone().map(|t| t.valid.unwrap()).fold(f64::MIN, f64::max);
+        assert_eq!(chosen.valid, Some(best));
+        let first = trials.clone().find(|t| t.valid == Some(best)).unwrap();
+        assert_eq!(chosen.parameters["ridge"], first.parameters["ridge"]);
+    }
+    // Five folds test every query once.
+    let mut ids = findings.data[0].query_ids.clone();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), findings.data[0].query_ids.len()), (25, 25));
+}
+
+#[test]
+fn every_way_to_search_and_to_divide_works() {
+    let place = place();
+    for (name, text) in [
+        (
+            "random",
+            format!(
+                "[search]\nmethod = \"random\"\ndraws = 4\n{PARTS}[[learner]]\nname = \"regression\"\ngrid = {{ ridge = {{ from = 1e-6, to = 10.0, log = true }} }}\n"
+            ),
+        ),
+        (
+            "halving",
+            format!(
+                "[search]\nmethod = \"halving\"\ndraws = 9\nfirst_share = 0.3\n{PARTS}[[learner]]\nname = \"regression\"\ngrid = {{ ridge = {{ from = 1e-6, to = 10.0, log = true }} }}\n"
+            ),
+        ),
+        ("files", format!("[[data]]\nname = \"d\"\nfiles = [\"S1.txt\", \"S2.txt\"]\nk = 3\n{LEARNERS}")),
+        (
+            "folds",
+            format!(
+                "[[data]]\nname = \"d\"\nfolds = [{{ train = [\"S1.txt\"], valid = [\"S2.txt\"], test = [\"S3.txt\"] }}, {{ train = [\"S2.txt\"], valid = [\"S3.txt\"], test = [\"S1.txt\", \"S4.txt\"] }}]\n{LEARNERS}"
+            ),
+        ),
+        ("prepared", format!("{PARTS}normalize = \"min-max\"\nclean = \"empty-queries\"\n{LEARNERS}")),
+        (
+            "synth",
+            format!(
+                "[[data]]\nname = \"d\"\nsynth = {{ shape = \"mslr\", queries = 12, documents = 8, features = 5 }}\nk = 3\n[[data]]\nname = \"e\"\nsynth = {{ shape = \"mslr\", queries = 9, documents = 8, features = 5, seed = 2 }}\nk = 3\n{LEARNERS}"
+            ),
+        ),
+    ] {
+        let (findings, _) = run(place.path(), &text, name);
+        assert_eq!(findings.failures, [""; 0], "{name}");
+        for standing in findings.data.iter().map(|d| &d.standing).chain(&findings.pooled) {
+            assert_eq!(standing.order.len(), findings.systems.len(), "{name}");
+        }
+        assert_eq!(findings.pooled.is_some(), name == "synth");
+    }
+    let halving: Findings =
+        serde_json::from_slice(&fs::read(place.path().join("halving/findings.json")).unwrap()).unwrap();
+    let shares: Vec<f64> =
+        halving.data[0].systems[0].trials.iter().filter(|t| t.fold == 0).map(|t| t.share).collect();
+    assert_eq!(shares.iter().filter(|s| **s < 0.31).count(), 9);
+    assert_eq!(shares.iter().filter(|s| **s == 1.0).count(), 1);
+}
+
+#[test]
+fn scores_from_elsewhere_stand_beside_learners() {
+    let place = place();
+    let parts = ["S5", "S1", "S2", "S3", "S4"];
+    for (fold, part) in parts.iter().enumerate() {
+        let data = read(&place.path().join(format!("{part}.txt")), &ReadOptions::default()).unwrap().data;
+        let scores: Vec<f64> = data.labels().iter().map(|&l| f64::from(l)).collect();
+        write_scores(&place.path().join(format!("small.oracle.{}.txt", fold + 1)), &scores).unwrap();
+        assert_eq!(
+            read_scores(&place.path().join(format!("small.oracle.{}.txt", fold + 1)), data.len()).unwrap(),
+            scores
+        );
+    }
+    fs::write(
+        place.path().join("times.csv"),
+        "system,fold,search_seconds,train_seconds\noracle,1,2.5,0.5\nother,1,9,9\noracle,2,1,0.25\n",
+    )
+    .unwrap();
+    let text = format!(
+        "conventions = {{ empty = \"one\" }}\n{PARTS}{LEARNERS}[[external]]\nname = \"oracle\"\nscores = \"{{data}}.oracle.{{fold}}.txt\"\ntimes = \"times.csv\"\n\
+         [[external]]\nname = \"absent\"\nscores = \"nowhere/{{fold}}\"\n"
+    );
+    let (findings, times) = run(place.path(), &text, "out");
+    let standing = &findings.data[0].standing;
+    assert_eq!(standing.order[0], 2, "the oracle is best");
+    assert_eq!(standing.means[2][0], Some(1.0));
+    assert_eq!(standing.order.len(), 3);
+    assert_eq!(findings.failures.len(), 1);
+    assert!(findings.failures[0].starts_with("absent on small: cannot open"), "{}", findings.failures[0]);
+    let oracle = times.systems.iter().find(|t| t.system == "oracle").unwrap();
+    assert_eq!((oracle.search_seconds, oracle.train_seconds), (3.5, Some(0.75)));
+}
+
+#[test]
+fn a_failing_learner_is_reported_and_the_others_go_on() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, weight) in [("train", 0), ("test", 1)] {
+        let mut text = String::from("label,qid,weight,a\n");
+        for q in 0..4 {
+            let q = format!("{name}{q}");
+            text.push_str(&format!("1,{q},{weight},0.5\n0,{q},{weight},0.25\n"));
+        }
+        fs::write(place.path().join(format!("{name}.csv")), text).unwrap();
+    }
+    let text = "[[data]]\nname = \"d\"\ntrain = [\"train.csv\"]\ntest = [\"test.csv\"]\n[[learner]]\nname = \"regression\"\n[[learner]]\nname = \"coordinate-ascent\"\n";
+    let (findings, _) = run(place.path(), text, "out");
+    assert_eq!(findings.failures, ["regression on d, fold 1: every training query has weight 0"]);
+    assert_eq!(findings.data[0].standing.order, [1]);
+}
+
+#[test]
+fn a_time_limit_cuts_training_short_and_says_so() {
+    let place = place();
+    let text = format!("time_limit = 1e-9\n{PARTS}[[learner]]\nname = \"coordinate-ascent\"\n");
+    let (findings, _) = run(place.path(), &text, "out");
+    assert!(findings.data[0].systems[0].cut_short);
+    assert_eq!(findings.failures, [""; 0]);
+}
+
+#[test]
+fn expected_figures_are_checked() {
+    let place = place();
+    let expect = |value: f64| {
+        format!("[[expect]]\nsystem = \"regression\"\nmetric = \"ndcg@10\"\nvalue = {value}\nwithin = 0.05\n")
+    };
+    let (plain, _) = run(place.path(), &format!("{PARTS}{LEARNERS}"), "plain");
+    let mean = plain.data[0].standing.fold_means[0][0].unwrap();
+    let text = format!("{PARTS}{LEARNERS}{}{}", expect(mean + 0.04), expect(mean - 0.06));
+    let (findings, _) = run(place.path(), &text, "expected");
+    assert_eq!(findings.expectations.iter().map(|e| e.met).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_at_once() {
+    let place = place();
+    let refusal = |text: &str| Experiment::load(spec(place.path(), text)).err().unwrap().to_string();
+    let no_valid = "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\"]\ntest = [\"S2.txt\"]\n";
+    assert!(refusal(&format!("{no_valid}{LEARNERS}")).contains("has no validation queries"));
+    let metric = "[[expect]]\nsystem = \"regression\"\nmetric = \"ndgc@10\"\nvalue = 1.0\nwithin = 0.1\n";
+    assert!(refusal(&format!("{PARTS}{LEARNERS}{metric}")).contains("did you mean `ndcg@10`?"));
+    assert!(refusal(&format!("preset = \"leter\"\n{PARTS}{LEARNERS}")).contains("did you mean `letor`?"));
+    assert!(refusal(&format!("conventions = {{ gian = \"linear\" }}\n{PARTS}{LEARNERS}")).contains("`gain`"));
+    let missing = PARTS.replace("S5.txt", "S6.txt");
+    assert!(refusal(&format!("{missing}{LEARNERS}")).contains("S6.txt"));
+    let grid = "[[learner]]\nname = \"regression\"\ngrid = { ridge = [-1.0, 1.0] }\n";
+    assert!(refusal(&format!("{PARTS}{grid}")).contains("ridge is -1"));
+}
+
+#[test]
+fn a_journal_of_other_data_is_refused() {
+    let place = place();
+    let text = format!("{PARTS}{LEARNERS}");
+    run(place.path(), &text, "out");
+    spoil(&place.path().join("S1.txt"));
+    let experiment = Experiment::load(spec(place.path(), &text)).unwrap();
+    let observer = Observer { stop: &Stop::default(), done: &|_| {} };
+    let error = experiment.run(&place.path().join("out"), &observer).unwrap_err().to_string();
+    assert!(error.contains("--fresh"), "{error}");
+}
+
+#[test]
+fn jobs_are_counted_to_the_last() {
+    let place = place();
+    let experiment = Experiment::load(spec(place.path(), &format!("{PARTS}{LEARNERS}"))).unwrap();
+    let directory: PathBuf = place.path().join("out");
+    fs::create_dir(&directory).unwrap();
+    let (last, total) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let done = |job: JobDone<'_>| {
+        last.fetch_max(job.done, Ordering::Relaxed);
+        total.store(job.total, Ordering::Relaxed);
+    };
+    experiment.run(&directory, &Observer { stop: &Stop::default(), done: &done }).unwrap();
+    // Five folds of three trials and a test, and of one test.
+    assert_eq!((last.into_inner(), total.into_inner()), (25, 25));
+}
