@@ -1,6 +1,7 @@
 //! The command-line tool of Rankwise: arguments, progress and printing around the `rankwise` library.
 
 mod commands;
+mod fitting;
 mod input;
 mod interrupt;
 mod leaderboard;

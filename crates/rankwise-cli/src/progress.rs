@@ -18,7 +18,6 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(None, target());
         bar.set_style(style("{spinner} {prefix}  {pos} steps  {msg}  {elapsed}"));
         bar.set_prefix(title.to_owned());
-        bar.enable_steady_tick(Duration::from_millis(120));
         Progress { bar, stop: stop.clone() }
     }
 }
@@ -47,6 +46,9 @@ impl Jobs {
         self.bar.set_length(job.total as u64);
         self.bar.set_position(job.done as u64);
         self.bar.set_message(best.map_or(String::new(), |b| format!("best {b:.4} (valid)")));
+        if job.done == job.total {
+            self.bar.finish_and_clear();
+        }
     }
 }
 
@@ -66,6 +68,10 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Watch for Progress {
     fn step(&mut self, step: Step<'_>) {
+        if self.bar.position() == 0 {
+            // Not before there is something to tell: a search may come first, with a display of its own.
+            self.bar.enable_steady_tick(Duration::from_millis(120));
+        }
         if let (Some(total), None) = (step.total, self.bar.length()) {
             self.bar.set_length(total);
             self.bar.set_style(style("{prefix}  {bar:24} {pos}/{len}  {msg}  {eta} left"));

@@ -90,7 +90,7 @@ function drawExpectations(body) {
 function drawMethod(body) {
   const conventions = Object.entries(findings.conventions).map(([name, value]) => fact(name, formatShort(value)));
   const comparison = views.map((view) => view.standing.against_best).find(Boolean);
-  const peak = times.peak_bytes ? `, at most ${(times.peak_bytes / 2 ** 30).toPrecision(3)} GiB of memory` : "";
+  const peak = times.peak_bytes ? `, at most ${Math.ceil(times.peak_bytes / 2 ** 20)} MiB of memory` : "";
   const sentences = [
     `The same experiment file, data, seed (${seed}) and version (Rankwise ${findings.version}) give the same figures again, on any number of threads. Only times differ.`,
     `Parameters were chosen by ${findings.selection} on validation queries only; every figure here is of test queries.`,
