@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// A display named `title`; silent unless standard error is a terminal and `--quiet` is not given.
     pub(crate) fn new(title: &str, stop: &Stop) -> Self {
-        let bar = ProgressBar::with_draw_target(None, target());
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style("{spinner} {prefix}  {pos} steps  {msg}  {elapsed}"));
         bar.set_prefix(title.to_owned());
         Progress { bar, stop: stop.clone() }
@@ -70,6 +70,7 @@ impl Watch for Progress {
     fn step(&mut self, step: Step<'_>) {
         if self.bar.position() == 0 {
             // Not before there is something to tell: a search may come first, with a display of its own.
+            self.bar.set_draw_target(target());
             self.bar.enable_steady_tick(Duration::from_millis(120));
         }
         if let (Some(total), None) = (step.total, self.bar.length()) {
