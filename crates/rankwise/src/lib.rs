@@ -18,3 +18,8 @@ pub mod solvers;
 pub mod watch;
 
 pub use error::{Error, ErrorKind, Result};
+
+/// The examples of README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
