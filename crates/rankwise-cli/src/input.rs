@@ -71,9 +71,10 @@ impl Input {
         self.told(read_all(paths, &self.options()))
     }
 
-    /// The same, for data that goes with a model or with other data whose features start at `first_id`.
+    /// The same, for data that goes with a model or with other data whose features start at `first_id`, unless the
+    /// user says otherwise.
     pub(crate) fn counting_from(&self, first_id: u32) -> Input {
-        Input { first_id: Some(first_id), ..self.clone() }
+        Input { first_id: self.first_id.or(Some(first_id)), ..self.clone() }
     }
 
     /// Training and validation data, which must have the same columns.

@@ -2,8 +2,10 @@
 //! the program ends at once and leaves nothing half-written.
 
 use rankwise::data::temporary_path;
+use rankwise::models::{Outcome, Record};
 use rankwise::watch::Stop;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
@@ -41,4 +43,9 @@ pub(crate) fn stoppable<T>(work: impl FnOnce(&Stop) -> T) -> T {
     let result = work(&STOP);
     CAN_STOP.store(false, Ordering::Relaxed);
     result
+}
+
+/// How to end after training: a model that is only the best so far is told from a finished one.
+pub(crate) fn exit_code(record: &Record) -> ExitCode {
+    if record.outcome == Outcome::Interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
 }

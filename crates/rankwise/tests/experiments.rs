@@ -2,7 +2,7 @@
 
 use rankwise::data::{Dataset, Shape, Synth, read, read_scores, split, write, write_scores};
 use rankwise::data::{Order, ReadOptions};
-use rankwise::experiment::directory::{write_manifest, write_results};
+use rankwise::experiment::directory::write_results;
 use rankwise::experiment::{Experiment, Findings, JobDone, Observer, Spec, Times};
 use rankwise::watch::Stop;
 use std::fs;
@@ -46,10 +46,9 @@ fn spec(place: &Path, text: &str) -> Spec {
 fn run(place: &Path, text: &str, directory: &str) -> (Findings, Times) {
     let directory = place.join(directory);
     fs::create_dir_all(&directory).unwrap();
-    let experiment = Experiment::load(spec(place, text)).unwrap();
+    let experiment = Experiment::load(spec(place, text), "test").unwrap();
     let observer = Observer { stop: &Stop::default(), done: &|_| {} };
-    let (findings, times) = experiment.run(&directory, &observer).unwrap();
-    write_manifest(&directory, experiment.manifest(), "a test").unwrap();
+    let (findings, times) = experiment.run(&directory, "a test", &observer).unwrap();
     write_results(&directory, &findings, &times).unwrap();
     (findings, times)
 }
@@ -99,14 +98,15 @@ fn a_stopped_run_goes_on_where_it_was() {
     run(place.path(), &text, "whole");
     let directory = place.path().join("stopped");
     fs::create_dir(&directory).unwrap();
-    let experiment = Experiment::load(spec(place.path(), &text)).unwrap();
+    let experiment = Experiment::load(spec(place.path(), &text), "test").unwrap();
     let stop = Stop::default();
     let stop_after_five = |job: JobDone<'_>| {
         if job.done == 5 {
             stop.request();
         }
     };
-    let error = experiment.run(&directory, &Observer { stop: &stop, done: &stop_after_five }).unwrap_err();
+    let error =
+        experiment.run(&directory, "a test", &Observer { stop: &stop, done: &stop_after_five }).unwrap_err();
     assert_eq!(error.kind(), rankwise::ErrorKind::Interrupted);
     let before = fs::read_to_string(directory.join("journal.jsonl")).unwrap().lines().count();
     assert!((6..26).contains(&before), "{before} lines");
@@ -246,10 +246,61 @@ fn a_failing_learner_is_reported_and_the_others_go_on() {
         }
         fs::write(place.path().join(format!("{name}.csv")), text).unwrap();
     }
-    let text = "[[data]]\nname = \"d\"\ntrain = [\"train.csv\"]\ntest = [\"test.csv\"]\n[[learner]]\nname = \"regression\"\n[[learner]]\nname = \"coordinate-ascent\"\n";
-    let (findings, _) = run(place.path(), text, "out");
+    let scores: Vec<f64> = (0..8).map(f64::from).collect();
+    write_scores(&place.path().join("scores.txt"), &scores).unwrap();
+    let text = "[[data]]\nname = \"d\"\ntrain = [\"train.csv\"]\ntest = [\"test.csv\"]\n[[learner]]\nname = \"regression\"\n\
+                [[external]]\nname = \"other\"\nscores = \"scores.txt\"\n";
+    let (findings, times) = run(place.path(), text, "out");
     assert_eq!(findings.failures, ["regression on d, fold 1: every training query has weight 0"]);
     assert_eq!(findings.data[0].standing.order, [1]);
+    assert_eq!(times.systems[0].train_seconds, None);
+}
+
+#[test]
+fn halving_takes_any_share() {
+    let place = place();
+    let text = "[[data]]\nname = \"d\"\ntrain = [\"S2.txt\"]\nvalid = [\"S1.txt\"]\ntest = [\"S3.txt\"]\n\
+                [search]\nmethod = \"halving\"\ndraws = 4\nfirst_share = 0.33\n\
+                [[learner]]\nname = \"regression\"\ngrid = { ridge = { from = 1e-3, to = 1.0 } }\n";
+    let (findings, _) = run(place.path(), text, "out");
+    assert_eq!(findings.failures, [""; 0], "shares that leave less than a query are rounded");
+    assert_eq!(findings.data[0].systems[0].trials.len(), 4 + 2 + 1);
+}
+
+#[test]
+fn parts_that_differ_in_columns_are_refused_or_widened() {
+    let place = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
+    put("a.csv", "label,qid,a,b\n1,q,0,1\n0,q,1,0\n");
+    put("b.csv", "label,qid,b,a\n1,r,1,0\n0,r,0,1\n");
+    let text = |train: &str, test: &str| {
+        format!(
+            "[[data]]\nname = \"d\"\ntrain = [\"{train}\"]\ntest = [\"{test}\"]\n[[learner]]\nname = \"regression\"\n"
+        )
+    };
+    let error =
+        Experiment::load(spec(place.path(), &text("a.csv", "b.csv")), "test").err().unwrap().to_string();
+    assert!(error.contains("same feature columns"), "{error}");
+    put("narrow.txt", "1 qid:1 1:1\n0 qid:1 1:0\n");
+    put("wide.txt", "1 qid:2 1:1 3:5\n0 qid:2 1:0\n");
+    let (findings, _) = run(place.path(), &text("narrow.txt", "wide.txt"), "wide");
+    assert_eq!(findings.data[0].standing.means[0][0], Some(1.0));
+    put("sparse.txt", "1 qid:3 1:1 900:5\n0 qid:3 1:0\n");
+    let (findings, _) = run(place.path(), &text("narrow.txt", "sparse.txt"), "sparse");
+    assert_eq!(findings.data[0].standing.means[0][0], Some(1.0));
+}
+
+#[test]
+fn a_query_on_both_sides_is_refused() {
+    let place = place();
+    let refusal = |data: &str| {
+        let text = format!("[[data]]\nname = \"d\"\n{data}\n[[learner]]\nname = \"regression\"\n");
+        Experiment::load(spec(place.path(), &text), "test").err().unwrap().to_string()
+    };
+    assert!(refusal("train = [\"S1.txt\"]\ntest = [\"S1.txt\"]").contains("two of train, valid and test"));
+    assert!(refusal("parts = [\"S1.txt\", \"S2.txt\", \"S1.txt\"]").contains("two of train, valid and test"));
+    let twice = "folds = [{ train = [\"S1.txt\"], test = [\"S2.txt\"] }, { train = [\"S3.txt\"], test = [\"S2.txt\"] }]";
+    assert!(refusal(twice).contains("tested on in fold 1 and again in fold 2"));
 }
 
 #[test]
@@ -277,7 +328,7 @@ fn expected_figures_are_checked() {
 #[test]
 fn what_cannot_be_run_is_refused_at_once() {
     let place = place();
-    let refusal = |text: &str| Experiment::load(spec(place.path(), text)).err().unwrap().to_string();
+    let refusal = |text: &str| Experiment::load(spec(place.path(), text), "test").err().unwrap().to_string();
     let no_valid = "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\"]\ntest = [\"S2.txt\"]\n";
     assert!(refusal(&format!("{no_valid}{LEARNERS}")).contains("has no validation queries"));
     let metric = "[[expect]]\nsystem = \"regression\"\nmetric = \"ndgc@10\"\nvalue = 1.0\nwithin = 0.1\n";
@@ -296,16 +347,16 @@ fn a_journal_of_other_data_is_refused() {
     let text = format!("{PARTS}{LEARNERS}");
     run(place.path(), &text, "out");
     spoil(&place.path().join("S1.txt"));
-    let experiment = Experiment::load(spec(place.path(), &text)).unwrap();
+    let experiment = Experiment::load(spec(place.path(), &text), "test").unwrap();
     let observer = Observer { stop: &Stop::default(), done: &|_| {} };
-    let error = experiment.run(&place.path().join("out"), &observer).unwrap_err().to_string();
+    let error = experiment.run(&place.path().join("out"), "a test", &observer).unwrap_err().to_string();
     assert!(error.contains("--fresh"), "{error}");
 }
 
 #[test]
 fn jobs_are_counted_to_the_last() {
     let place = place();
-    let experiment = Experiment::load(spec(place.path(), &format!("{PARTS}{LEARNERS}"))).unwrap();
+    let experiment = Experiment::load(spec(place.path(), &format!("{PARTS}{LEARNERS}")), "test").unwrap();
     let directory: PathBuf = place.path().join("out");
     fs::create_dir(&directory).unwrap();
     let (last, total) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -313,7 +364,7 @@ fn jobs_are_counted_to_the_last() {
         last.fetch_max(job.done, Ordering::Relaxed);
         total.store(job.total, Ordering::Relaxed);
     };
-    experiment.run(&directory, &Observer { stop: &Stop::default(), done: &done }).unwrap();
+    experiment.run(&directory, "a test", &Observer { stop: &Stop::default(), done: &done }).unwrap();
     // Five folds of three trials and a test, and of one test.
     assert_eq!((last.into_inner(), total.into_inner()), (25, 25));
 }

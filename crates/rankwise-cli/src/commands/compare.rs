@@ -68,6 +68,9 @@ impl Compare {
         let metrics = [self.measuring.metric(&self.metric)?];
         let contenders = self.systems.iter().map(|p| contender(p)).collect::<Result<Vec<_>>>()?;
         let data = self.read_for(&contenders)?;
+        if data.parts().query_weights.is_some() {
+            output::note("query weights are not used in comparisons: every query counts alike");
+        }
         let mut systems = Vec::new();
         for (path, contender) in self.systems.iter().zip(&contenders) {
             let scores = match contender {

@@ -47,7 +47,7 @@ impl Command {
         match self {
             Command::Train(command) => return command.run(),
             Command::Run(command) => return command.run(),
-            Command::Tune(command) => command.run(),
+            Command::Tune(command) => return command.run(),
             Command::Demo(command) => command.run(),
             Command::Learners(command) => command.run(),
             Command::Metrics(command) => command.run(),

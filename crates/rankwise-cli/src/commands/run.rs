@@ -2,7 +2,7 @@ use crate::progress::Jobs;
 use crate::{interrupt, leaderboard, output};
 use anyhow::{Context, Result};
 use clap::Args;
-use rankwise::experiment::directory::{REPORT, remove_journal, write_manifest, write_results};
+use rankwise::experiment::directory::{FILES, REPORT, remove_journal, write_results};
 use rankwise::experiment::{Experiment, Findings, Observer, Spec, Times};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,19 +50,27 @@ impl Run {
 /// Runs an experiment into a directory, under a progress display.
 pub(super) fn run(spec: Spec, directory: &Path, fresh: bool) -> Result<(Findings, Times)> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let experiment = Experiment::load(spec, &program()?)?;
     if fresh {
         remove_journal(directory)?;
     }
-    let experiment = Experiment::load(spec)?;
+    FILES.iter().for_each(|name| interrupt::will_write(&directory.join(name)));
     let command: Vec<String> = std::env::args().collect();
-    write_manifest(directory, experiment.manifest(), &command.join(" "))?;
     let (findings, mut times) = interrupt::stoppable(|stop| {
         let jobs = Jobs::new();
-        experiment.run(directory, &Observer { stop, done: &|job| jobs.done(job) })
+        let observer = Observer { stop, done: &|job| jobs.done(job) };
+        experiment.run(directory, &command.join(" "), &observer)
     })?;
     times.peak_bytes = peak_memory();
     write_results(directory, &findings, &times)?;
     Ok((findings, times))
+}
+
+/// Which build this is, by the bytes of the program.
+fn program() -> Result<String> {
+    let path = std::env::current_exe().context("cannot tell which program this is")?;
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(format!("rankwise {} {}", env!("CARGO_PKG_VERSION"), rankwise::models::checksum(&bytes)))
 }
 
 /// The most memory this process has held, where the system tells.

@@ -6,7 +6,7 @@ use clap::Args;
 use rankwise::data::Dataset;
 use rankwise::learners::Task;
 use rankwise::metrics::evaluate;
-use rankwise::models::{Outcome, Ranker};
+use rankwise::models::Ranker;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -38,8 +38,7 @@ impl Train {
         })?;
         let ranker = self.fitting.save(&material, learner.complete(set)?, fitted)?;
         self.report(&ranker, &material)?;
-        let interrupted = ranker.record.outcome == Outcome::Interrupted;
-        Ok(if interrupted { ExitCode::from(interrupt::INTERRUPTED) } else { ExitCode::SUCCESS })
+        Ok(interrupt::exit_code(&ranker.record))
     }
 
     fn report(&self, ranker: &Ranker, material: &Material) -> Result<()> {

@@ -7,6 +7,7 @@ use rankwise::experiment::findings::Trial;
 use rankwise::experiment::spec::{Method, Search};
 use rankwise::experiment::{Tuned, Tuning};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// Search a learner's parameters on validation queries and write the best model.
 #[derive(Args)]
@@ -46,7 +47,7 @@ enum MethodName {
 }
 
 impl Tune {
-    pub(crate) fn run(self) -> Result<()> {
+    pub(crate) fn run(self) -> Result<ExitCode> {
         ensure!(self.draws > 0, "--draws 0 tries nothing");
         let grid = settings(&self.grid)?;
         let material = self.fitting.material(&self.valid)?;
@@ -60,17 +61,20 @@ impl Tune {
         let search = Search { method, draws: self.draws, ..Search::default() };
         let seed = self.fitting.seed;
         let tuning = Tuning { learner, set, grid: &grid, search: &search, train, valid, metric, seed };
-        let Tuned { parameters, trials, fitted } = interrupt::stoppable(|stop| {
+        let Tuned { parameters, trials, failures, fitted } = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
             tuning.run(&|job| jobs.done(job), &mut Progress::new(learner.card.name, stop))
         })?;
         let ranker = self.fitting.save(&material, parameters, fitted)?;
+        output::notes(&failures);
         if self.fitting.json {
-            return output::print_json(&serde_json::json!({
+            output::print_json(&serde_json::json!({
                 "model": self.fitting.output, "parameters": ranker.parameters, "trials": trials,
-            }));
+            }))?;
+        } else {
+            self.report(&trials, &ranker.metric)?;
         }
-        self.report(&trials, &ranker.metric)
+        Ok(interrupt::exit_code(&ranker.record))
     }
 
     fn report(&self, trials: &[Trial], metric: &str) -> Result<()> {

@@ -18,8 +18,9 @@ impl Dataset {
         }
         let query_ids: Texts = sets.iter().flat_map(|s| s.parts().query_ids.iter()).collect();
         check_distinct(&query_ids)?;
+        let width = sets.iter().map(|s| s.width()).max().unwrap_or(0);
         Dataset::new(Parts {
-            features: joined_features(sets),
+            features: joined_features(sets, width),
             labels: sets.iter().flat_map(|s| s.labels()).copied().collect(),
             bounds,
             query_ids,
@@ -29,6 +30,15 @@ impl Dataset {
             query_weights: joined(sets, |s| s.query_count(), |p| p.query_weights.as_deref(), 1.0),
             positions: joined(sets, |s| s.len(), |p| p.positions.as_deref(), 0),
         })
+    }
+
+    /// The same with columns of zeros added up to `width`. Named columns cannot be added to.
+    pub fn widened(self, width: usize) -> Result<Dataset> {
+        if width <= self.width() {
+            return Ok(self);
+        }
+        let features = joined_features(&[&self], width);
+        Dataset::new(Parts { features, ..self.into_parts() })
     }
 }
 
@@ -40,8 +50,7 @@ fn check_distinct(ids: &Texts) -> Result<()> {
     }
 }
 
-fn joined_features(sets: &[&Dataset]) -> Features {
-    let width = sets.iter().map(|s| s.width()).max().unwrap_or(0);
+fn joined_features(sets: &[&Dataset], width: usize) -> Features {
     let rows = || sets.iter().flat_map(|s| (0..s.len()).map(|r| s.row(r)));
     if sets.iter().any(|s| matches!(s.parts().features, Features::Sparse { .. })) {
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
@@ -133,6 +142,13 @@ mod tests {
         };
         assert_eq!((*width, &starts[..], &columns[..]), (3, &[0, 2, 3][..], &[1, 2, 1][..]));
         assert!(values[0].is_nan() && values[1..] == [2.0, 7.0]);
+    }
+
+    #[test]
+    fn a_widened_set_has_zeros_in_the_new_columns() {
+        let wide = set(&["a"], Features::Dense { width: 1, values: vec![3.0] }).widened(3).unwrap();
+        assert_eq!(wide.parts().features, Features::Dense { width: 3, values: vec![3.0, 0.0, 0.0] });
+        assert_eq!(wide.clone().widened(2).unwrap(), wide);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Experiment {
             selection: self.selection,
             seed: spec.seed,
         };
-        let (mut failures, mut times, mut data) = (Vec::new(), self.times(), Vec::new());
+        let (mut failures, mut times, mut data) = (Vec::new(), times_of(raw), Vec::new());
         let mut all_values: Vec<Vec<Values>> = Vec::new();
         for (material, folds) in self.material.iter().zip(raw) {
             let (values, systems) = self.systems(material, folds, &mut failures, &mut times)?;
@@ -112,9 +112,14 @@ impl Experiment {
             });
             let good: Vec<Vec<&SystemRun>> =
                 runs.iter().map(|repeats| repeats.iter().filter_map(|r| r.as_ref().ok()).collect()).collect();
+            let of_settings = good.iter().flatten().flat_map(|run| {
+                let (label, fold) = (learner.label(), run.chosen.fold + 1);
+                run.failures.iter().map(move |e| format!("{label} on {}, fold {fold}, {e}", material.name))
+            });
+            failures.extend(of_settings);
+            times.systems.push(seconds_of(&good, failed.is_some(), &material.name, learner.label()));
             values.push(failed.is_none().then(|| mean_values(&good, self.metrics.len())));
             failures.extend(failed);
-            times.systems.push(seconds_of(&good, &material.name, learner.label()));
             findings.push(self.system_findings(material, &good, values[system].as_ref()));
         }
         for external in &self.spec.externals {
@@ -153,7 +158,7 @@ impl Experiment {
             trials: runs().flat_map(|r| r.trials.clone()).collect(),
             curves: runs().filter_map(|r| r.tested.curve.clone()).collect(),
             worst: worst(material, folds),
-            cut_short: runs().any(|r| r.tested.cut_short),
+            cut_short: runs().any(|r| r.cut_short),
         }
     }
 
@@ -198,14 +203,22 @@ fn mean_values(folds: &[Vec<&SystemRun>], metrics: usize) -> Vec<Vec<Option<f64>
         .collect()
 }
 
-fn seconds_of(folds: &[Vec<&SystemRun>], data: &str, system: &str) -> SystemTimes {
+/// What the times of the jobs are worth: they may come from several runs.
+fn times_of(raw: &Raw) -> Times {
+    let tested = || raw.iter().flatten().flatten().flatten().flatten().map(|run| &run.tested);
+    let threads = tested().map(|t| t.threads).max().unwrap_or_else(rayon::current_num_threads);
+    let alike = tested().all(|t| t.alone && t.threads == threads);
+    Times { systems: Vec::new(), threads, one_at_a_time: alike, peak_bytes: None }
+}
+
+fn seconds_of(folds: &[Vec<&SystemRun>], failed: bool, data: &str, system: &str) -> SystemTimes {
     let sum = |part: fn(&SystemRun) -> f64| folds.iter().flatten().map(|r| part(r)).sum::<f64>();
     SystemTimes {
         data: data.to_owned(),
         system: system.to_owned(),
-        search_seconds: sum(|r| r.search_seconds),
-        train_seconds: Some(sum(|r| r.tested.train_seconds)),
-        score_seconds: Some(sum(|r| r.tested.score_seconds)),
+        search_seconds: sum(|r| r.search_seconds) + 0.0,
+        train_seconds: (!failed).then(|| sum(|r| r.tested.train_seconds)),
+        score_seconds: (!failed).then(|| sum(|r| r.tested.score_seconds)),
     }
 }
 

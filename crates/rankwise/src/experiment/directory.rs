@@ -15,8 +15,22 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 /// The report's name in the directory.
 pub const REPORT: &str = "report.html";
 
+/// Every file that a run may write there, but for the journal.
+pub const FILES: [&str; 10] = [
+    "manifest.json",
+    "findings.json",
+    "per_query.csv",
+    "per_query.parquet",
+    "trials.csv",
+    "times.csv",
+    "times.json",
+    "leaderboard.md",
+    "leaderboard.tex",
+    REPORT,
+];
+
 /// Writes `manifest.json`: `command` is what was typed.
-pub fn write_manifest(directory: &Path, manifest: &Manifest, command: &str) -> Result<()> {
+pub(super) fn write_manifest(directory: &Path, manifest: &Manifest, command: &str) -> Result<()> {
     #[derive(Serialize)]
     struct Written<'a> {
         command: &'a str,

@@ -1,7 +1,7 @@
 //! One job: train a setting, and measure it on validation or test queries.
 
 use super::findings::{Curve, RankedDocument};
-use super::journal::{Tested, Worst};
+use super::journal::{Tested, Tried, Worst};
 use super::material::FoldData;
 use crate::data::{Dataset, Order, Query, split};
 use crate::error::{Error, Result};
@@ -29,6 +29,8 @@ pub(super) struct Setting<'a> {
     pub(super) selection: usize,
     pub(super) seed: u64,
     pub(super) time_limit: Option<Duration>,
+    /// Whether no other job runs beside it.
+    pub(super) alone: bool,
 }
 
 /// A model and how it was come by.
@@ -38,31 +40,40 @@ struct Trained {
     seconds: f64,
 }
 
+impl Trained {
+    fn cut_short(&self) -> bool {
+        self.fitted.record.outcome == Outcome::Interrupted
+    }
+}
+
 impl Setting<'_> {
-    /// The selection measure on the validation queries after training on a `share` of the training queries; and
-    /// the seconds that took.
+    /// The selection measure on the validation queries after training on a `share` of the training queries.
     pub(super) fn try_out(
         &self,
         train: &Dataset,
         valid: Option<&Dataset>,
         share: f64,
         stop: &Stop,
-    ) -> Result<(Option<f64>, f64)> {
-        let few;
-        let used = if share < 1.0 {
-            few = split(train, &[share, 1.0 - share], Order::Shuffled(self.seed))?.swap_remove(0);
-            &few
+    ) -> Result<Tried> {
+        let (all, few) =
+            (train.query_count(), (share * train.query_count() as f64).round().max(1.0) as usize);
+        let some;
+        let used = if few < all {
+            let counts = [few as f64, (all - few) as f64];
+            some = split(train, &counts, Order::Shuffled(self.seed))?.swap_remove(0);
+            &some
         } else {
             train
         };
         let trained = self.train(used, valid, stop)?;
-        Ok((self.selection_on(&trained, valid)?, trained.seconds))
+        let valid = self.selection_on(&trained, valid)?;
+        Ok(Tried { valid, seconds: trained.seconds, cut_short: trained.cut_short() })
     }
 
     /// How the setting does on the test queries after training on all training queries.
     pub(super) fn test(&self, data: &FoldData, stop: &Stop) -> Result<Tested> {
         let trained = self.train(&data.train, data.valid.as_ref(), stop)?;
-        let valid = self.selection_on(&trained, data.valid.as_ref())?;
+        let (valid, cut_short) = (self.selection_on(&trained, data.valid.as_ref())?, trained.cut_short());
         let begun = Instant::now();
         let scores = trained.fitted.model.scores(&data.test)?;
         let score_seconds = begun.elapsed().as_secs_f64();
@@ -72,7 +83,9 @@ impl Setting<'_> {
             values,
             curve: trained.recorder.curve(),
             valid,
-            cut_short: trained.fitted.record.outcome == Outcome::Interrupted,
+            cut_short,
+            threads: rayon::current_num_threads(),
+            alone: self.alone,
             train_seconds: trained.seconds,
             score_seconds,
         })

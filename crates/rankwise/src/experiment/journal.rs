@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -16,13 +16,18 @@ use std::sync::Mutex;
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Finished {
     /// A setting was tried.
-    Trial {
-        /// The selection measure on the validation queries.
-        valid: Option<f64>,
-        seconds: f64,
-    },
+    Trial(Tried),
     /// The chosen setting was trained and tested.
     Test(Tested),
+}
+
+/// How a setting did on the validation queries.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tried {
+    /// The selection measure; none where it skips every query, or there are none.
+    pub(super) valid: Option<f64>,
+    pub(super) seconds: f64,
+    pub(super) cut_short: bool,
 }
 
 /// How a chosen setting did on the test queries.
@@ -35,6 +40,9 @@ pub(super) struct Tested {
     pub(super) curve: Option<Curve>,
     pub(super) valid: Option<f64>,
     pub(super) cut_short: bool,
+    /// How many threads worked, and whether on this job alone: what its times are worth.
+    pub(super) threads: usize,
+    pub(super) alone: bool,
     pub(super) train_seconds: f64,
     pub(super) score_seconds: f64,
 }
@@ -72,13 +80,14 @@ impl Journal {
     /// everything that all jobs depend on: a journal of another one is refused.
     pub(super) fn open(path: &Path, experiment: &str) -> Result<Journal> {
         let refused = |e| Error::io("use the journal", path, e);
-        let mut bytes = match std::fs::read(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(refused)?,
-        };
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
+        if file.try_lock().is_err() {
+            return Err(Error::data(format!("{} is in use: another run is under way there", path.display())));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(refused)?;
         bytes.truncate(bytes.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1));
         let before = read(&bytes, path, experiment)?;
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(refused)?;
         file.set_len(bytes.len() as u64).map_err(refused)?;
         if bytes.is_empty() {
             let head = Head { rankwise_journal: 1, experiment: experiment.to_owned() };
@@ -138,7 +147,7 @@ mod tests {
     use super::*;
 
     fn trial(value: f64) -> Finished {
-        Finished::Trial { valid: Some(value), seconds: 0.25 }
+        Finished::Trial(Tried { valid: Some(value), seconds: 0.25, cut_short: false })
     }
 
     #[test]
@@ -171,6 +180,10 @@ mod tests {
         Journal::open(&path, "x").unwrap().add("a", &trial(0.5)).unwrap();
         let other = Journal::open(&path, "y").err().unwrap().to_string();
         assert!(other.contains("another experiment"), "{other}");
+        let held = Journal::open(&path, "x").unwrap();
+        let second = Journal::open(&path, "x").err().unwrap().to_string();
+        assert!(second.contains("another run is under way"), "{second}");
+        drop(held);
         let mut bytes = std::fs::read(&path).unwrap();
         let middle = bytes.len() - 20;
         bytes[middle] = b'\xff';

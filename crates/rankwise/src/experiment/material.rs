@@ -3,9 +3,10 @@
 use super::findings::DataSummary;
 use super::spec::{DataSpec, FoldSpec, SynthSpec};
 use crate::data::{
-    Cleaner, Dataset, Folds, Normalizer, Order, ReadOptions, Shape, Synth, read_all, rotation, stats,
+    Cleaner, Dataset, Folds, Normalizer, Order, ReadOptions, Shape, Synth, read_all, rotation,
 };
 use crate::error::{Error, Result};
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -52,7 +53,12 @@ impl Material {
             parts = parts.into_iter().map(|p| normalizer.apply(p)).collect::<Result<_>>().map_err(within)?;
             preparation.push(format!("scaled within each query by {normalizer}"));
         }
-        let summary = summary(&parts, preparation)?;
+        if parts.iter().any(|p| p.parts().query_weights.is_some()) {
+            preparation.push("query weights count in training and choosing, not in the means shown".into());
+        }
+        let parts = alike(parts).map_err(within)?;
+        check_apart(&parts, &uses).map_err(within)?;
+        let summary = summary(&parts, preparation);
         Ok(Material { name: spec.name.clone(), summary, parts, uses })
     }
 
@@ -130,7 +136,14 @@ fn made(synth: &SynthSpec) -> Result<Dataset> {
 /// Reads groups of files, each as one data set. Features that count from 0 in one group do so in all.
 fn read_alike<'a>(groups: impl Iterator<Item = &'a [PathBuf]>, spec: &DataSpec) -> Result<Vec<Dataset>> {
     let groups: Vec<&[PathBuf]> = groups.collect();
-    let mut options = ReadOptions { group: spec.group, ..ReadOptions::default() };
+    let usual = ReadOptions::default();
+    let mut options = ReadOptions {
+        group: spec.group,
+        first_id: spec.first_id,
+        label_column: spec.label.clone().unwrap_or(usual.label_column),
+        query_column: spec.qid.clone().unwrap_or(usual.query_column),
+        ..ReadOptions::default()
+    };
     let read = |options: &ReadOptions| -> Result<Vec<Dataset>> {
         groups.iter().map(|paths| Ok(read_all(paths, options)?.data)).collect()
     };
@@ -142,20 +155,59 @@ fn read_alike<'a>(groups: impl Iterator<Item = &'a [PathBuf]>, spec: &DataSpec) 
     read(&options)
 }
 
-fn summary(parts: &[Dataset], preparation: Vec<String>) -> Result<DataSummary> {
-    let found: Vec<_> = parts.iter().map(stats).collect();
-    let mut sizes: Vec<usize> = parts.iter().flat_map(|p| p.queries().map(|q| q.len())).collect();
-    sizes.sort_unstable();
-    let middle = |i: usize| sizes[i] as f64;
-    let mut grades: Vec<(f32, usize)> = Vec::new();
-    for grade in found.iter().flat_map(|s| &s.grades) {
-        match grades.iter_mut().find(|(g, _)| *g == grade.grade) {
-            Some((_, n)) => *n += grade.documents,
-            None => grades.push((grade.grade, grade.documents)),
+/// The parts with the same columns, as many as the widest has.
+fn alike(parts: Vec<Dataset>) -> Result<Vec<Dataset>> {
+    if parts.iter().any(|p| p.columns() != parts[0].columns()) {
+        return Err(Error::data("its files do not have the same feature columns in the same order"));
+    }
+    let width = parts.iter().map(Dataset::width).max().unwrap_or(0);
+    parts.into_iter().map(|p| p.widened(width)).collect()
+}
+
+/// Refuses a query that is learned from or chosen on and tested on, and one that is tested on twice.
+fn check_apart(parts: &[Dataset], uses: &[Use]) -> Result<()> {
+    let ids = |part: usize| parts[part].parts().query_ids.iter();
+    let mut tested: HashMap<&str, usize> = HashMap::new();
+    for (fold, uses) in uses.iter().enumerate() {
+        let mut seen = HashSet::new();
+        for id in uses.train.iter().chain(&uses.valid).chain([&uses.test]).flat_map(|&p| ids(p)) {
+            if !seen.insert(id) {
+                let fold = fold + 1;
+                return Err(Error::data(format!(
+                    "query `{id}` is in two of train, valid and test in fold {fold}"
+                )));
+            }
+        }
+        for id in ids(uses.test) {
+            if let Some(other) = tested.insert(id, fold) {
+                let (a, b) = (other + 1, fold + 1);
+                return Err(Error::data(format!(
+                    "query `{id}` is tested on in fold {a} and again in fold {b}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is in the parts, a query that is in several counted once.
+fn summary(parts: &[Dataset], preparation: Vec<String>) -> DataSummary {
+    let mut seen = HashSet::new();
+    let (mut sizes, mut grades, mut without_relevant) = (Vec::new(), Vec::<(f32, usize)>::new(), 0);
+    for query in parts.iter().flat_map(Dataset::queries).filter(|q| seen.insert(q.id())) {
+        sizes.push(query.len());
+        without_relevant += usize::from(query.labels().iter().all(|&l| l < 1.0));
+        for &label in query.labels() {
+            match grades.iter_mut().find(|(g, _)| *g == label) {
+                Some((_, n)) => *n += 1,
+                None => grades.push((label, 1)),
+            }
         }
     }
     grades.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Ok(DataSummary {
+    sizes.sort_unstable();
+    let middle = |i: usize| sizes[i] as f64;
+    DataSummary {
         queries: sizes.len(),
         documents: sizes.iter().sum(),
         features: parts.iter().map(Dataset::width).max().unwrap_or(0),
@@ -165,9 +217,9 @@ fn summary(parts: &[Dataset], preparation: Vec<String>) -> Result<DataSummary> {
             (middle((sizes.len() - 1) / 2) + middle(sizes.len() / 2)) / 2.0,
             sizes[sizes.len() - 1],
         ),
-        queries_without_relevant: found.iter().map(|s| s.queries_without_relevant).sum(),
+        queries_without_relevant: without_relevant,
         preparation,
-    })
+    }
 }
 
 /// A checksum of every file of a data set, for the manifest; empty for synthetic ones.

@@ -4,10 +4,10 @@
 //! of one fold run side by side on the current thread pool, and inside each other's gaps, unless the experiment
 //! asks for one at a time. Every finished job is journaled.
 
-use super::directory::JOURNAL;
+use super::directory::{JOURNAL, write_manifest};
 use super::findings::{Chosen, Findings, Times, Trial};
 use super::job::Setting;
-use super::journal::{Finished, Journal, Tested};
+use super::journal::{Finished, Journal, Tested, Tried};
 use super::material::{FoldData, Material, checksums};
 use super::search::{self, Rung};
 use super::spec::{DataSpec, Spec};
@@ -31,7 +31,7 @@ pub struct JobDone<'a> {
     pub done: usize,
     /// Jobs in all.
     pub total: usize,
-    /// What it was: `ohsumed fold 2 regression`.
+    /// What it was: data set, fold, repeat, learner and parameters.
     pub what: &'a str,
     /// The selection measure it reached on the validation queries.
     pub value: Option<f64>,
@@ -50,6 +50,8 @@ pub struct Observer<'a> {
 pub struct Manifest {
     /// The version of Rankwise.
     pub version: &'static str,
+    /// Which build of the program ran it: results of another build are not gone on with.
+    pub program: String,
     /// The experiment as it was read, defaults included.
     pub experiment: Spec,
     /// Every data file with its checksum.
@@ -85,13 +87,18 @@ pub(super) type Raw = Vec<Vec<Vec<Vec<Result<SystemRun>>>>>;
 pub(super) struct SystemRun {
     pub(super) chosen: Chosen,
     pub(super) trials: Vec<Trial>,
+    /// Settings that failed, a sentence each.
+    pub(super) failures: Vec<String>,
     pub(super) search_seconds: f64,
+    /// Whether a time limit cut any training short, in the search or after it.
+    pub(super) cut_short: bool,
     pub(super) tested: Tested,
 }
 
 impl Experiment {
-    /// Reads the data of an experiment and checks everything that can be checked before running it.
-    pub fn load(spec: Spec) -> Result<Experiment> {
+    /// Reads the data of an experiment and checks everything that can be checked before running it. `program` names
+    /// the build that will run it.
+    pub fn load(spec: Spec, program: &str) -> Result<Experiment> {
         let mut conventions = preset(&spec.preset)?;
         for (key, value) in &spec.conventions {
             conventions.set(key, value.to_string().trim_matches('"'))?;
@@ -122,23 +129,26 @@ impl Experiment {
             )));
         }
         let files = spec.data.iter().map(checksums).collect::<Result<Vec<_>>>()?.concat();
-        let manifest = Manifest { version: env!("CARGO_PKG_VERSION"), experiment: spec.clone(), files };
+        let (version, program) = (env!("CARGO_PKG_VERSION"), program.to_owned());
+        let manifest = Manifest { version, program, experiment: spec.clone(), files };
         Ok(Experiment { spec, metrics, shown, selection, conventions, material, candidates, manifest })
     }
 
     /// What it is made from.
-    pub fn manifest(&self) -> &Manifest {
+    pub(super) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Runs all jobs that the journal in `directory` does not have, and sums up what all of them found.
-    pub fn run(&self, directory: &Path, observer: &Observer<'_>) -> Result<(Findings, Times)> {
-        let raw = self.run_jobs(&directory.join(JOURNAL), observer)?;
+    /// Runs all jobs that the journal in `directory` does not have, and sums up what all of them found. `command` is
+    /// what was typed, for the manifest.
+    pub fn run(&self, directory: &Path, command: &str, observer: &Observer<'_>) -> Result<(Findings, Times)> {
+        let journal = Journal::open(&directory.join(JOURNAL), &self.fingerprint())?;
+        write_manifest(directory, &self.manifest, command)?;
+        let raw = self.run_jobs(journal, observer)?;
         self.assemble(&raw)
     }
 
-    fn run_jobs(&self, journal: &Path, observer: &Observer<'_>) -> Result<Raw> {
-        let journal = Journal::open(journal, &self.fingerprint())?;
+    fn run_jobs(&self, journal: Journal, observer: &Observer<'_>) -> Result<Raw> {
         let run = Run { experiment: self, journal, observer, done: AtomicUsize::new(0), total: self.jobs() };
         let each = |(d, material): (usize, &Material)| -> Result<_> {
             (0..material.folds()).map(|fold| run.fold(d, material, fold)).collect()
@@ -153,7 +163,7 @@ impl Experiment {
         let checksums: Vec<&String> = self.manifest.files.iter().map(|(_, sum)| sum).collect();
         let metrics: Vec<String> = self.metrics.iter().map(|m| m.name()).collect();
         let all = serde_json::json!([
-            self.manifest.version,
+            self.manifest.program,
             spec.seed,
             spec.repeats,
             metrics,
@@ -172,16 +182,6 @@ impl Experiment {
             if c.varied.len() == 1 { 1 } else { c.rungs.iter().map(|r| r.settings).sum::<usize>() + 1 }
         };
         folds * self.spec.repeats * self.candidates.iter().map(of).sum::<usize>()
-    }
-
-    /// Times known before the external systems' are added.
-    pub(super) fn times(&self) -> Times {
-        Times {
-            systems: Vec::new(),
-            threads: rayon::current_num_threads(),
-            one_at_a_time: self.spec.one_at_a_time,
-            peak_bytes: None,
-        }
     }
 }
 
@@ -215,6 +215,12 @@ impl Measures {
         let selection = place(&metrics, &selecting).unwrap_or(0);
         Ok(Measures { metrics, shown, selection })
     }
+}
+
+/// A setting as it could be typed.
+pub(super) fn shown(setting: &Table) -> String {
+    let pairs: Vec<String> = setting.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(" ")
 }
 
 fn overlaid(base: &Table, over: &Table) -> Table {
@@ -272,14 +278,25 @@ impl Run<'_> {
     /// One learner: search, choice, test.
     fn system(&self, at: At<'_>, material: &Material) -> Result<SystemRun> {
         let candidates = &self.experiment.candidates[at.system];
-        let (mut alive, mut trials, mut search_seconds) =
-            ((0..candidates.varied.len()).collect::<Vec<_>>(), Vec::new(), 0.0);
+        let mut alive: Vec<usize> = (0..candidates.varied.len()).collect();
+        let (mut trials, mut failures) = (Vec::new(), Vec::new());
+        let (mut search_seconds, mut cut_short) = (0.0, false);
         if alive.len() > 1 {
             for rung in &candidates.rungs {
                 alive.truncate(rung.settings);
                 let tried = self.rung(at, material, &alive, rung.share)?;
-                let values: Vec<Option<f64>> = tried.iter().map(|t| t.0).collect();
-                search_seconds += tried.iter().map(|t| t.1).sum::<f64>();
+                for (&c, tried) in alive.iter().zip(&tried) {
+                    search_seconds += tried.as_ref().map_or(0.0, |t| t.seconds);
+                    cut_short |= tried.as_ref().is_ok_and(|t| t.cut_short);
+                    failures.extend(
+                        tried.as_ref().err().map(|e| format!("{}: {e}", shown(&candidates.varied[c]))),
+                    );
+                }
+                let values: Vec<Option<f64>> =
+                    tried.iter().map(|t| t.as_ref().ok().and_then(|t| t.valid)).collect();
+                if values.iter().all(Option::is_none) {
+                    return Err(Error::data("the selection measure skips every validation query"));
+                }
                 trials.extend(alive.iter().zip(&values).map(|(&c, &valid)| Trial {
                     fold: at.fold,
                     repeat: at.repeat,
@@ -297,56 +314,44 @@ impl Run<'_> {
         }
         let parameters = candidates.complete[winner].clone();
         let chosen = Chosen { fold: at.fold, repeat: at.repeat, parameters, valid: tested.valid };
-        Ok(SystemRun { chosen, trials, search_seconds, tested })
+        cut_short |= tested.cut_short;
+        Ok(SystemRun { chosen, trials, failures, search_seconds, cut_short, tested })
     }
 
-    /// Tries the settings in `alive`: the selection measure and the seconds of each. A failed one has no value;
-    /// when all fail, the first failure is the search's.
+    /// Tries the settings in `alive`. When all fail, the first failure is the search's.
     fn rung(
         &self,
         at: At<'_>,
         material: &Material,
         alive: &[usize],
         share: f64,
-    ) -> Result<Vec<(Option<f64>, f64)>> {
+    ) -> Result<Vec<Result<Tried>>> {
         let one = |&c: &usize| self.trial(at, material, c, share);
-        let tried: Vec<Result<(Option<f64>, f64)>> = if self.experiment.spec.one_at_a_time {
+        let mut tried: Vec<Result<Tried>> = if self.experiment.spec.one_at_a_time {
             alive.iter().map(one).collect()
         } else {
             alive.par_iter().map(one).collect()
         };
-        let fatal = |e: &Error| matches!(e.kind(), ErrorKind::Io | ErrorKind::Interrupted);
         let all_failed = tried.iter().all(|t| t.is_err());
-        tried
-            .into_iter()
-            .map(|t| match t {
-                Err(e) if all_failed || fatal(&e) => Err(e),
-                Err(_) => Ok((None, 0.0)),
-                good => good,
-            })
-            .collect()
+        let fatal = |e: &Error| all_failed || matches!(e.kind(), ErrorKind::Io | ErrorKind::Interrupted);
+        match tried.iter().position(|t| t.as_ref().is_err_and(fatal)) {
+            Some(place) => tried.swap_remove(place).map(|_| Vec::new()),
+            None => Ok(tried),
+        }
     }
 
-    fn trial(
-        &self,
-        at: At<'_>,
-        material: &Material,
-        candidate: usize,
-        share: f64,
-    ) -> Result<(Option<f64>, f64)> {
+    fn trial(&self, at: At<'_>, material: &Material, candidate: usize, share: f64) -> Result<Tried> {
         let job = format!("{} share {share}", self.job_name(at, material, candidate));
-        let (valid, seconds) = match self.journal.finished(&job) {
-            Some(&Finished::Trial { valid, seconds }) => (valid, seconds),
+        let tried = match self.journal.finished(&job) {
+            Some(Finished::Trial(tried)) => Ok(*tried),
             _ => {
                 let (train, valid) = (&at.folded.train, at.folded.valid.as_ref());
-                let (valid, seconds) =
-                    self.setting(at, candidate).try_out(train, valid, share, self.observer.stop)?;
-                self.journal.add(&job, &Finished::Trial { valid, seconds })?;
-                (valid, seconds)
+                let tried = self.setting(at, candidate).try_out(train, valid, share, self.observer.stop);
+                tried.and_then(|tried| self.journal.add(&job, &Finished::Trial(tried)).map(|()| tried))
             }
         };
-        self.tell(&job, valid);
-        Ok((valid, seconds))
+        self.tell(&job, tried.as_ref().ok().and_then(|t| t.valid));
+        tried
     }
 
     fn test(&self, at: At<'_>, material: &Material, candidate: usize) -> Result<Tested> {
@@ -381,6 +386,7 @@ impl Run<'_> {
             selection: experiment.selection,
             seed: rng::derive(experiment.spec.seed, &[at.data as u64, at.fold as u64, at.repeat as u64]),
             time_limit: experiment.spec.time_limit.map(Duration::from_secs_f64),
+            alone: experiment.spec.one_at_a_time,
         }
     }
 

@@ -59,7 +59,8 @@ pub struct Spec {
     /// The system to show wins and losses against; the best when none is named.
     #[serde(default)]
     pub baseline: Option<String>,
-    /// Seconds after which training is asked to stop; its best model so far counts.
+    /// Seconds by the clock after which training is asked to stop; its best model so far counts. Jobs that run side
+    /// by side share the machine, so use it with `one_at_a_time`; findings then say that they depend on the clock.
     #[serde(default)]
     pub time_limit: Option<f64>,
     /// Run jobs one after another, so that their times can be compared.
@@ -141,6 +142,12 @@ pub struct DataSpec {
     pub clean: Option<String>,
     /// Gather rows of a query that do not stand together.
     pub group: bool,
+    /// The column with the grade, in CSV, TSV and Parquet; `label` when not given.
+    pub label: Option<String>,
+    /// The column with the query id, in CSV, TSV and Parquet; `qid` when not given.
+    pub qid: Option<String>,
+    /// The number of the first feature in LETOR text; detected when not given.
+    pub first_id: Option<u32>,
 }
 
 /// One fold as given.
@@ -292,6 +299,7 @@ impl Spec {
         let range = |what: &str, good: bool, range: &str| {
             if good { Ok(()) } else { Err(Error::parameter(format!("`{what}` must be {range}"))) }
         };
+        range("name", !self.name.is_empty() && !self.name.contains(['/', '\\']), "given, without slashes")?;
         range("repeats", (1..=1000).contains(&self.repeats), "1 to 1000")?;
         range("time_limit", self.time_limit.is_none_or(|s| s > 0.0 && s < 1e9), "seconds, above 0")?;
         range("search.draws", (1..=100_000).contains(&self.search.draws), "1 to 100000")?;

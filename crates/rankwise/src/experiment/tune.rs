@@ -2,7 +2,7 @@
 
 use super::findings::Trial;
 use super::job::Setting;
-use super::run::JobDone;
+use super::run::{JobDone, shown};
 use super::search;
 use super::spec::Search;
 use crate::data::Dataset;
@@ -40,6 +40,8 @@ pub struct Tuned {
     pub parameters: Table,
     /// Every setting tried, in order.
     pub trials: Vec<Trial>,
+    /// Settings that failed, a sentence each.
+    pub failures: Vec<String>,
     /// The model of the best setting.
     pub fitted: Fitted,
 }
@@ -57,7 +59,7 @@ impl Tuning<'_> {
             })
             .collect::<Result<_>>()?;
         let stop = watch.stop().clone();
-        let (winner, trials) = self.search(&varied, &complete, done, &stop)?;
+        let (winner, trials, failures) = self.search(&varied, &complete, done, &stop)?;
         let parameters = complete[winner].clone();
         let task = Task {
             train: self.train,
@@ -66,7 +68,7 @@ impl Tuning<'_> {
             seed: self.seed,
         };
         let fitted = self.learner.fit(&parameters, &task, watch)?;
-        Ok(Tuned { parameters, trials, fitted })
+        Ok(Tuned { parameters, trials, failures, fitted })
     }
 
     fn search(
@@ -75,11 +77,12 @@ impl Tuning<'_> {
         complete: &[Table],
         done: &(dyn Fn(JobDone<'_>) + Sync),
         stop: &Stop,
-    ) -> Result<(usize, Vec<Trial>)> {
+    ) -> Result<(usize, Vec<Trial>, Vec<String>)> {
         let rungs = search::rungs(self.search, varied.len());
         let total = rungs.iter().map(|r| r.settings).sum();
         let counter = AtomicUsize::new(0);
-        let (mut alive, mut trials): (Vec<usize>, Vec<Trial>) = ((0..varied.len()).collect(), Vec::new());
+        let mut alive: Vec<usize> = (0..varied.len()).collect();
+        let (mut trials, mut failures) = (Vec::new(), Vec::new());
         for rung in rungs {
             alive.truncate(rung.settings);
             let tried: Vec<Result<Option<f64>>> = alive
@@ -92,11 +95,14 @@ impl Tuning<'_> {
                         selection: 0,
                         seed: self.seed,
                         time_limit: None,
+                        alone: false,
                     };
-                    let value = setting.try_out(self.train, Some(self.valid), rung.share, stop)?.0;
+                    let tried =
+                        setting.try_out(self.train, Some(self.valid), rung.share, stop).map(|t| t.valid);
+                    let value = tried.as_ref().ok().copied().flatten();
                     let done_now = counter.fetch_add(1, Ordering::Relaxed) + 1;
-                    done(JobDone { done: done_now, total, what: &varied[c].to_string(), value });
-                    Ok(value)
+                    done(JobDone { done: done_now, total, what: &shown(&varied[c]), value });
+                    tried
                 })
                 .collect();
             if stop.requested() {
@@ -108,7 +114,12 @@ impl Tuning<'_> {
                     .find_map(Result::err)
                     .unwrap_or_else(|| Error::data("no settings")));
             }
+            let failed = alive.iter().zip(&tried).filter_map(|(&c, t)| Some((c, t.as_ref().err()?)));
+            failures.extend(failed.map(|(c, e)| format!("{}: {e}", shown(&varied[c]))));
             let values: Vec<Option<f64>> = tried.into_iter().map(|t| t.ok().flatten()).collect();
+            if values.iter().all(Option::is_none) {
+                return Err(Error::data("the measure skips every validation query"));
+            }
             trials.extend(alive.iter().zip(&values).map(|(&c, &valid)| Trial {
                 fold: 0,
                 repeat: 0,
@@ -118,6 +129,6 @@ impl Tuning<'_> {
             }));
             alive = search::best(&values, alive.len()).into_iter().map(|i| alive[i]).collect();
         }
-        Ok((alive[0], trials))
+        Ok((alive[0], trials, failures))
     }
 }

@@ -69,6 +69,9 @@ fn check_task(task: &Task<'_>) -> Result<()> {
     if task.train.width() == 0 {
         return Err(Error::data("the training data has no features"));
     }
+    if task.train.queries().all(|q| q.weight() == 0.0) {
+        return Err(Error::data("every training query has weight 0"));
+    }
     match task.valid {
         Some(valid) if valid.width() > task.train.width() => Err(Error::data(format!(
             "the validation data has {} features, the training data only {}",

@@ -25,8 +25,11 @@ const FORMAT: &str = "rankwise-model";
 /// Raised when older programs could no longer read the file rightly.
 const VERSION: u64 = 1;
 
-/// No model is larger; a compressed file that claims to be is hostile.
+/// No model is larger.
 const MAX_BYTES: u64 = 1 << 32;
+
+/// A compressed file that grows more than so many times, beyond a few megabytes, is hostile.
+const MAX_EXPANSION: u64 = 200;
 
 #[derive(Deserialize)]
 struct Tag {
@@ -57,14 +60,15 @@ impl Ranker {
     /// Reads a model from `path`.
     pub fn load(path: &Path) -> Result<Ranker> {
         let mut source = Source::open(path)?;
+        let limit = size_limit(path);
         let mut bytes = Vec::new();
-        source
-            .by_ref()
-            .take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|e| source.origin().read_error(e))?;
-        Self::from_bytes(&bytes)
-            .map_err(|e| Error::model(format!("{} cannot be used as a model: {e}", path.display())))
+        source.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
+        let read = if bytes.len() as u64 > limit {
+            Err(Error::model(format!("it is larger than {limit} bytes")))
+        } else {
+            Self::from_bytes(&bytes)
+        };
+        read.map_err(|e| Error::model(format!("{} cannot be used as a model: {e}", path.display())))
     }
 
     /// The bytes of the model's file.
@@ -79,9 +83,6 @@ impl Ranker {
 
     /// Reads the bytes of a model's file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Ranker> {
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(Error::model(format!("it is larger than {MAX_BYTES} bytes")));
-        }
         let tag: Tag = serde_json::from_slice(bytes).map_err(not_ours)?;
         if tag.format.as_deref() != Some(FORMAT) {
             return Err(Error::model(format!("it does not say that it is a {FORMAT}")));
@@ -105,7 +106,18 @@ impl Ranker {
     }
 }
 
-fn checksum(bytes: &[u8]) -> String {
+/// How many bytes to read of a file at the most.
+fn size_limit(path: &Path) -> u64 {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            (metadata.len().saturating_mul(MAX_EXPANSION)).clamp(1 << 26, MAX_BYTES)
+        }
+        _ => MAX_BYTES,
+    }
+}
+
+/// A checksum for files: equal bytes have equal ones, and damage shows.
+pub fn checksum(bytes: &[u8]) -> String {
     format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
 }
 

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use file::checksum;
 pub use ranker::{LearnerCard, Ranker};
 pub use record::{Outcome, Record};
 
@@ -40,8 +41,16 @@ impl Model {
         }
     }
 
-    /// One score per document of `data`, in its order; an error where one is not finite.
+    /// One score per document of `data`, in its order; an error where one is not finite, or where the data has
+    /// more columns than the model.
     pub fn scores(&self, data: &Dataset) -> Result<Vec<f64>> {
+        if data.width() > self.width() {
+            return Err(Error::data(format!(
+                "the data has {} features, the model only {}",
+                data.width(),
+                self.width()
+            )));
+        }
         let by_query: Vec<Vec<f64>> = (0..data.query_count())
             .into_par_iter()
             .map(|q| {

@@ -63,7 +63,9 @@ impl Spread {
             .iter()
             .zip(&mean)
             .map(|(s, m)| {
-                let (variance, noise) = (s / total + m * m, 1e-13 * m * m);
+                // What is left of a constant column is the rounding of its sum.
+                let rounding = 1e-15 * (data.len() as f64).max(100.0);
+                let (variance, noise) = (s / total + m * m, rounding * m * m);
                 if variance > noise { variance.sqrt() } else { f64::INFINITY }
             })
             .collect();

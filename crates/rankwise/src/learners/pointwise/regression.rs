@@ -51,9 +51,6 @@ impl Learner for Regression {
         let targets: Vec<f64> = data.labels().iter().map(|&r| f64::from(r)).collect();
         let weights: Vec<f64> =
             data.queries().flat_map(|q| std::iter::repeat_n(q.weight(), q.len())).collect();
-        if weights.iter().all(|w| *w == 0.0) {
-            return Err(Error::data("every training query has weight 0"));
-        }
         let fit = ridge(data, &targets, &weights, self.ridge, watch);
         let interrupted = watch.stop().requested();
         Ok(self.fitted(data, fit, interrupted))
