@@ -3,7 +3,7 @@
 use crate::input::Input;
 use crate::interrupt;
 use crate::measuring::Measuring;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::data::{Columns, Dataset, Normalizer};
 use rankwise::learners::{self, Entry, Fitted, parse_setting};
@@ -68,6 +68,7 @@ pub(crate) struct Material {
 impl Fitting {
     /// Understands the arguments, reads the data and scales it.
     pub(crate) fn material(&self, valid: &[PathBuf]) -> Result<Material> {
+        ensure!(!(self.json && self.output.as_os_str() == "-"), "--json and -o - both want standard output");
         let learner = learners::find(&self.learner)?;
         let set = settings(&self.settings)?;
         learner.complete(&set)?;
@@ -107,5 +108,10 @@ impl Fitting {
 
 /// A table of settings as they were typed.
 pub(crate) fn settings(typed: &[String]) -> Result<Table> {
-    Ok(typed.iter().map(|text| parse_setting(text)).collect::<rankwise::Result<_>>()?)
+    let mut table = Table::new();
+    for text in typed {
+        let (key, value) = parse_setting(text)?;
+        ensure!(table.insert(key.clone(), value).is_none(), "`{key}` is given twice");
+    }
+    Ok(table)
 }

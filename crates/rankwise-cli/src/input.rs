@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use rankwise::data::{Dataset, Format, Layout, ReadOptions, read, read_all};
+use rankwise::models::Ranker;
 use std::path::{Path, PathBuf};
 
 /// How to read data.
@@ -66,6 +67,18 @@ impl Input {
         self.told(read(path, &self.options()))
     }
 
+    /// One file whose rows stand as they do in the file, so that scores by row fit them.
+    pub(crate) fn read_unmoved(&self, path: &Path) -> Result<Dataset> {
+        let loaded = read(path, &self.options())?;
+        ensure!(
+            !loaded.moved,
+            "the rows of {} had to be moved to gather their queries, so scores by row would not fit it; gather them \
+             first with `rankwise convert --group`",
+            path.display()
+        );
+        self.told(Ok(loaded))
+    }
+
     /// Several files as one data set.
     pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Dataset> {
         self.told(read_all(paths, &self.options()))
@@ -108,5 +121,15 @@ impl Input {
             query_column: self.qid.clone(),
             ..ReadOptions::default()
         }
+    }
+}
+
+/// Says so when data lacks features that a model knows: they count as 0.
+pub(crate) fn note_width(ranker: &Ranker, data: &Dataset) {
+    let (known, found) = (ranker.model.width(), data.width());
+    if found < known && ranker.columns.names.is_none() {
+        crate::output::note(format!(
+            "the model knows {known} features and the data has {found}; the rest count as 0"
+        ));
     }
 }

@@ -93,13 +93,15 @@ fn filled(lines: &[Vec<String>]) -> Columns {
 
 fn caption(findings: &Findings, times: &Times, sections: &[Section<'_>]) -> String {
     let mut caption = format!(
-        "Means over test queries, with the {}% bootstrap interval of {metric}; preset {}; seed {}. Parameters chosen \
-         by {metric} on validation queries.",
+        "Means over test queries, with the {}% bootstrap interval of {metric}; preset {}; seed {}.",
         100.0 * Options::default().confidence,
         findings.preset,
         findings.seed,
         metric = findings.selection
     );
+    if findings.has_choices() {
+        caption += &format!(" Parameters chosen by {} on validation queries.", findings.selection);
+    }
     if findings.repeats > 1 {
         caption += &format!(" Every value is the mean of {} repeats.", findings.repeats);
     }

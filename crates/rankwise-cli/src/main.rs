@@ -11,6 +11,7 @@ mod progress;
 mod table;
 
 use clap::{CommandFactory, Parser};
+use rankwise::ErrorKind;
 use std::process::ExitCode;
 
 /// The exit code of every error, as clap uses it for wrong arguments.
@@ -47,10 +48,17 @@ fn main() -> ExitCode {
     output::set_quiet(arguments.quiet);
     match run(arguments) {
         Ok(code) => code,
-        Err(error) => {
-            output::error(&error);
-            ExitCode::from(if was_interrupted(&error) { interrupt::INTERRUPTED } else { FAILURE })
-        }
+        Err(error) => match error.downcast_ref::<rankwise::Error>().map(rankwise::Error::kind) {
+            Some(ErrorKind::ReaderGone) => ExitCode::SUCCESS,
+            kind => {
+                output::error(&error);
+                ExitCode::from(if kind == Some(ErrorKind::Interrupted) {
+                    interrupt::INTERRUPTED
+                } else {
+                    FAILURE
+                })
+            }
+        },
     }
 }
 
@@ -62,10 +70,6 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
     // The pool's threads outlive no command: each call of the tool runs one.
     pool.build()?.install(|| arguments.command.run())
-}
-
-fn was_interrupted(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<rankwise::Error>().is_some_and(|e| e.kind() == rankwise::ErrorKind::Interrupted)
 }
 
 /// The whole command line, for shell completions.

@@ -1,6 +1,6 @@
 //! Plain tables for people: no frames, one space-separated column after another, numbers to the right.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 
 /// The width of a terminal that everything must fit in, and of output that goes to no terminal.
 pub(crate) const WIDTH: u16 = 80;
@@ -54,8 +54,15 @@ impl Columns {
 
     /// The table, each line without trailing spaces.
     pub(crate) fn render(&self) -> String {
+        let mut table = self.table.clone();
+        for (i, _) in self.right.iter().enumerate().filter(|(_, right)| **right) {
+            // Numbers are not to be broken over lines.
+            if let Some(column) = table.column_mut(i) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
         let skipped = if self.header { 0 } else { 2 };
-        self.table.lines().skip(skipped).map(|line| format!("{}\n", line.trim_end())).collect()
+        table.lines().skip(skipped).map(|line| format!("{}\n", line.trim_end())).collect()
     }
 }
 

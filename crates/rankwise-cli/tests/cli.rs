@@ -170,6 +170,9 @@ fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
     place.write("no-label.csv", "grade,qid,a\n1,q,0.5\n");
     place.write("short.scores", "0.5\n0.25\n");
     place.write("nan.scores", "NaN\n");
+    place.write("three.scores", "3\n2\n1\n");
+    place.write("judged.qrels", "1 0 a 1\n");
+    place.write("other.run", "2 Q0 a 1 0.5 x\n");
     place.write("cut.json", "{\n\"format\": \"rankwise-model\",");
     for (arguments, expected) in [
         ("stats missing.txt", "missing.txt"),
@@ -185,6 +188,10 @@ fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
         ("train regression --train data.txt --metric ndgc@10 -o m.json", "did you mean `ndcg`?"),
         ("train regression --train data.txt --normalize minmax -o m.json", "did you mean `min-max`?"),
         ("train regression --train data.txt -o no/such/dir/m.json", "no/such/dir"),
+        ("train regression --train data.txt --set ridge=1 --set ridge=2 -o m.json", "given twice"),
+        ("train regression --train data.txt --json -o -", "standard output"),
+        ("eval split.txt --scores three.scores --group", "convert --group"),
+        ("eval judged.qrels --run other.run", "no topic"),
         ("eval data.txt --scores short.scores", "2"),
         ("eval data.txt --scores nan.scores", "nan.scores:1:1"),
         ("eval data.txt --scores data.txt", "data.txt:1:"),
@@ -239,15 +246,18 @@ fn a_full_disk_is_told_and_leaves_nothing() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let place = Place::with_data();
-    let mut child = place
-        .command("stats data.txt --features")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
+    for arguments in ["stats data.txt --features", "convert data.txt -"] {
+        let mut command = place.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{:?} {}",
+            output.status,
+            text(&output.stderr)
+        );
+    }
 }
 
 #[cfg(unix)]

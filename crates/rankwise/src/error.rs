@@ -16,6 +16,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum ErrorKind {
     /// The operating system refused to read or write.
     Io,
+    /// Whoever was reading the output has gone away, as `head` does.
+    ReaderGone,
     /// Text or bytes that are not in the format they claim to be.
     Parse,
     /// A parameter, name or option that is unknown or out of range.
@@ -89,7 +91,9 @@ impl Error {
 
     /// The operating system's refusal, with what was being done: `io("read", path, source)`.
     pub fn io(doing: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
-        Self::new(ErrorKind::Io, format!("cannot {doing} {}: {source}", path.as_ref().display()))
+        let gone = source.kind() == io::ErrorKind::BrokenPipe;
+        let kind = if gone { ErrorKind::ReaderGone } else { ErrorKind::Io };
+        Self::new(kind, format!("cannot {doing} {}: {source}", path.as_ref().display()))
     }
 
     /// What sort of error this is.

@@ -36,7 +36,7 @@ fn every_value_reads_back_from_csv_exactly() {
         for (query, id) in data.query_ids.iter().enumerate() {
             for (system, info) in findings.systems.iter().enumerate() {
                 let row = rows.next().unwrap();
-                let fold = data.query_folds[query].to_string();
+                let fold = (data.query_folds[query] + 1).to_string();
                 assert_eq!(row[..4], [&data.name, &fold, id, &info.name].map(String::clone));
                 for (metric, cell) in row[4..].iter().enumerate() {
                     let value = data.systems[system].values[metric][query];
@@ -57,7 +57,7 @@ fn trials_and_times_read_back() {
     let rows = records(&trials_csv(&findings));
     assert_eq!(rows[0].join(" "), "data fold repeat system share valid parameters");
     let parameters = "c=0.5 gain=exp2 depths=[1, 2]";
-    assert_eq!(rows[1], ["web", "4", "1", AWKWARD, "0.25", "", parameters]);
+    assert_eq!(rows[1], ["web", "5", "2", AWKWARD, "0.25", "", parameters]);
     assert_eq!(rows[2][4..6], ["1", "0.1"]);
     assert_eq!(rows.len(), 3);
     let rows = records(&times_csv(&sample::times(&findings)));

@@ -119,8 +119,8 @@ impl Compare {
             Contender::Scores(_) => None,
         });
         match first_id {
-            Some(first_id) => self.reading.counting_from(first_id).read(&self.file),
-            None => self.reading.read(&self.file),
+            Some(first_id) => self.reading.counting_from(first_id).read_unmoved(&self.file),
+            None => self.reading.read_unmoved(&self.file),
         }
     }
 }

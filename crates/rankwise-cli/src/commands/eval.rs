@@ -1,8 +1,8 @@
-use crate::input::Input;
+use crate::input::{Input, note_width};
 use crate::measuring::Measuring;
 use crate::{output, table};
-use anyhow::Result;
-use clap::Args;
+use anyhow::{Result, ensure};
+use clap::{ArgGroup, Args};
 use rankwise::data::{Topics, join, read_qrels, read_run, read_scores};
 use rankwise::metrics::{DocumentIds, Evaluation, JudgedList, Metric, evaluate, evaluate_lists};
 use rankwise::models::Ranker;
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Measure a ranking: of a model, of a file of scores, or of a TREC run.
 #[derive(Args)]
+#[command(group(ArgGroup::new("ranking").required(true).args(["model", "scores", "run"])))]
 #[command(after_help = "FILE is judged data for --model and --scores, and TREC qrels for --run.\n\n\
     Examples:\n  rankwise eval test.txt --model model.json\n  \
     rankwise eval test.txt --scores scores.txt --metrics ndcg@1..10,map --preset letor\n  \
@@ -21,15 +22,15 @@ pub(crate) struct Eval {
     file: PathBuf,
 
     /// A model to score with
-    #[arg(long, value_name = "MODEL", group = "ranking", required_unless_present_any = ["scores", "run"])]
+    #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
     /// A file with one score per document, in the order of the data
-    #[arg(long, value_name = "SCORES", group = "ranking")]
+    #[arg(long, value_name = "SCORES")]
     scores: Option<PathBuf>,
 
     /// A TREC run, with FILE the qrels
-    #[arg(long, value_name = "RUN", group = "ranking")]
+    #[arg(long, value_name = "RUN")]
     run: Option<PathBuf>,
 
     /// Count judged topics that the run lacks as empty lists, as trec_eval -c does
@@ -63,10 +64,11 @@ impl Eval {
             (_, Some(model), _) => {
                 let ranker = Ranker::load(model)?;
                 let data = self.reading.counting_from(ranker.columns.first_id).read(&self.file)?;
+                note_width(&ranker, &data);
                 evaluate(&data, &ranker.score(&data)?, &metrics)?
             }
             (_, _, Some(scores)) => {
-                let data = self.reading.read(&self.file)?;
+                let data = self.reading.read_unmoved(&self.file)?;
                 evaluate(&data, &read_scores(scores, data.len())?, &metrics)?
             }
             _ => unreachable!("the arguments require one of them"),
@@ -81,6 +83,12 @@ impl Eval {
     fn evaluate_run(&self, run: &Path, metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
         let topics = if self.complete { Topics::AllJudged } else { Topics::InBoth };
         let judged = join(&read_qrels(&self.file)?, &read_run(run)?, topics);
+        ensure!(
+            !judged.queries.is_empty(),
+            "no topic of the run {} is judged in {}",
+            run.display(),
+            self.file.display()
+        );
         output::notes(&judged.notes);
         let lists: Vec<JudgedList<'_>> = judged
             .queries

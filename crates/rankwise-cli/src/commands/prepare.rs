@@ -1,6 +1,6 @@
 use crate::input::Input;
 use crate::{interrupt, output, table};
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use rankwise::data::{CleanReport, Cleaner, Normalizer, write};
 use std::path::PathBuf;
@@ -41,6 +41,7 @@ impl Prepare {
         if self.normalize.is_none() && self.clean.is_none() {
             bail!("say what to do: --normalize min-max, --clean papers, or both");
         }
+        ensure!(!(self.json && self.output.as_os_str() == "-"), "--json and -o - both want standard output");
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
         let cleaner = self.clean.as_deref().map(Cleaner::parse).transpose()?;
         let mut data = self.reading.read(&self.input)?;
@@ -56,7 +57,9 @@ impl Prepare {
         interrupt::will_write(&self.output);
         output::notes(&write(&data, &self.output, None)?);
         match report {
-            Some(report) if self.json => output::print_json(&serde_json::to_value(report)?),
+            report if self.json => output::print_json(&serde_json::json!({
+                "documents": data.len(), "queries": data.query_count(), "cleaning": report,
+            })),
             Some(report) if self.output.as_os_str() == "-" => {
                 output::note(table_of(&report).trim_end());
                 Ok(())

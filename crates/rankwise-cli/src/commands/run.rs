@@ -35,7 +35,8 @@ impl Run {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let spec = Spec::load(&self.experiment)?;
         let directory = self.output.unwrap_or_else(|| Path::new("results").join(&spec.name));
-        let (findings, times) = run(spec, &directory, self.fresh)?;
+        let (findings, times) =
+            run(spec, &directory, self.fresh).with_context(|| self.experiment.display().to_string())?;
         if self.json {
             output::print_json(&serde_json::to_value(&findings)?)?;
         } else {

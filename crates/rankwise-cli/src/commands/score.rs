@@ -1,4 +1,4 @@
-use crate::input::Input;
+use crate::input::{Input, note_width};
 use crate::{interrupt, output};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -42,7 +42,8 @@ enum ScoreFormat {
 impl Score {
     pub(crate) fn run(self) -> Result<()> {
         let ranker = Ranker::load(&self.model)?;
-        let data = self.reading.counting_from(ranker.columns.first_id).read(&self.file)?;
+        let data = self.reading.counting_from(ranker.columns.first_id).read_unmoved(&self.file)?;
+        note_width(&ranker, &data);
         let scores = ranker.score(&data)?;
         interrupt::will_write(&self.output);
         match self.format {

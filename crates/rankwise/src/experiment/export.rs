@@ -146,8 +146,11 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
             options.permutations
         ));
     }
+    if findings.has_choices() {
+        notes.push(format!("Parameters were chosen by {selection} on validation queries only."));
+    }
     notes.push(format!(
-        "Parameters were chosen by {selection} on validation queries only. Measures by the preset {} ({}). Seed {}; \
+        "Measures by the preset {} ({}). Seed {}; \
          Rankwise {}.",
         findings.preset,
         findings.conventions.describe().join(", "),

@@ -47,6 +47,13 @@ pub struct Findings {
     pub failures: Vec<String>,
 }
 
+impl Findings {
+    /// Whether any parameter was chosen, on validation queries.
+    pub fn has_choices(&self) -> bool {
+        self.data.iter().flat_map(|d| &d.systems).any(|s| !s.trials.is_empty())
+    }
+}
+
 /// One system: a learner with its settings, or scores from elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemInfo {

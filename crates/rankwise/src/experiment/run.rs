@@ -164,6 +164,7 @@ impl Experiment {
         let metrics: Vec<String> = self.metrics.iter().map(|m| m.name()).collect();
         let all = serde_json::json!([
             self.manifest.program,
+            spec.name,
             spec.seed,
             spec.repeats,
             metrics,

@@ -301,7 +301,11 @@ impl Spec {
         };
         range("name", !self.name.is_empty() && !self.name.contains(['/', '\\']), "given, without slashes")?;
         range("repeats", (1..=1000).contains(&self.repeats), "1 to 1000")?;
-        range("time_limit", self.time_limit.is_none_or(|s| s > 0.0 && s < 1e9), "seconds, above 0")?;
+        range(
+            "time_limit",
+            self.time_limit.is_none_or(|s| s > 0.0 && s < 1e9),
+            "seconds, above 0 and below 1e9",
+        )?;
         range("search.draws", (1..=100_000).contains(&self.search.draws), "1 to 100000")?;
         range("search.keep_one_in", (2..=100).contains(&self.search.keep_one_in), "2 to 100")?;
         let share = self.search.first_share;
@@ -316,6 +320,11 @@ impl Spec {
             entry.complete(&learner.set)?;
         }
         self.data.iter().try_for_each(DataSpec::check)?;
+        if !self.externals.is_empty() && self.data.iter().any(|d| d.group) {
+            return Err(Error::parameter(
+                "scores from elsewhere do not fit data whose rows are gathered: `group`",
+            ));
+        }
         self.check_names(&systems)
     }
 

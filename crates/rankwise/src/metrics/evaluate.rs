@@ -1,5 +1,7 @@
 //! Evaluation: measures of every query, their means, and what a careful reader should know of them.
 
+use super::conventions::{Gain, Stop};
+use super::gains::MAX_EXPONENT;
 use super::{Empty, Metric};
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
@@ -61,6 +63,8 @@ pub struct Evaluation {
     pub values: Vec<Vec<Option<f64>>>,
     /// For each measure, how many queries were special.
     pub counts: Vec<Counts>,
+    /// Grades that a measure cannot tell apart, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// How many queries a measure treated specially, and how.
@@ -114,7 +118,28 @@ pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> 
         weights: lists.iter().map(|l| l.weight).collect(),
         values,
         counts,
+        warnings: warnings(lists, metrics),
     })
+}
+
+/// Grades beyond what a measure can hold.
+fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String> {
+    let highest = lists.iter().flat_map(|l| l.labels).copied().filter(|l| !l.is_nan()).fold(0.0, f32::max);
+    let beyond = |metric: &dyn Metric| {
+        let (name, conventions) = (metric.name(), metric.conventions());
+        let exponential =
+            conventions.gain == Gain::Exp2 && name.split(['@', ':']).any(|n| n.ends_with("dcg"));
+        if exponential && highest > MAX_EXPONENT {
+            return Some(format!(
+                "{name}: grades above {MAX_EXPONENT} count as {MAX_EXPONENT}; use gain=linear."
+            ));
+        }
+        let limit = conventions.max_grade;
+        let cascade = name.starts_with("err") && conventions.stop == Stop::Exp2;
+        (cascade && highest > limit)
+            .then(|| format!("{name}: grades above {limit} count as {limit}; set max-grade."))
+    };
+    metrics.iter().filter_map(|m| beyond(m.as_ref())).collect()
 }
 
 /// The measures, by the rule with which their rankings are made, so that each is made once.
@@ -233,7 +258,7 @@ impl Evaluation {
             };
             format!("{} documents of different grades with equal scores; {treated} ({names}).", self.have(n))
         });
-        empty.chain(tied).collect()
+        empty.chain(tied).chain(self.warnings.iter().cloned()).collect()
     }
 
     fn have(&self, n: usize) -> String {

@@ -4,7 +4,7 @@ use super::conventions::{Conventions, Discount, Gain};
 use crate::rank::Ranking;
 
 /// The highest grade that exponential gain tells apart: `2^960` times any number of documents is finite.
-const MAX_EXPONENT: f32 = 960.0;
+pub(super) const MAX_EXPONENT: f32 = 960.0;
 /// Whole grades below this are counted, not sorted.
 const COUNTED_GRADES: usize = 32;
 /// How many discounts are kept ready.

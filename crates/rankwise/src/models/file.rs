@@ -124,7 +124,8 @@ pub fn checksum(bytes: &[u8]) -> String {
 fn not_ours(error: serde_json::Error) -> Error {
     Error::model(match error.classify() {
         serde_json::error::Category::Eof => "it is empty or cut short".to_string(),
-        _ => format!("it is not a JSON document of the kind: {error}"),
+        serde_json::error::Category::Data => "it is not a JSON document of the kind".to_string(),
+        _ => format!("it is not a JSON document: {error}"),
     })
 }
 

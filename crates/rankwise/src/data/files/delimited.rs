@@ -110,10 +110,15 @@ impl Blocks {
             if self.line == 1 && text.starts_with(b"\xef\xbb\xbf") {
                 text.drain(..3);
             }
+            let (end, open) = records_end(&text, self.delimiter);
+            if let (true, Some(open)) = (self.ended, open) {
+                let block = self.block(text, self.line);
+                return Err(block.error(open, "the quote that opens here is not closed".to_owned()));
+            }
             if self.ended {
                 break text.len();
             }
-            match records_end(&text, self.delimiter) {
+            match end {
                 0 => wanted = text.len() * 2,
                 end => break end,
             }
@@ -142,8 +147,9 @@ impl Blocks {
     }
 }
 
-/// Where the last whole record of `text` ends: after a line end that is not in quotes.
-fn records_end(text: &[u8], delimiter: u8) -> usize {
+/// Where the last whole record of `text` ends: after a line end that is not in quotes; and the quote left open, if
+/// any.
+fn records_end(text: &[u8], delimiter: u8) -> (usize, Option<usize>) {
     let opens = |at: usize| at == 0 || [delimiter, b'\n', b'\r'].contains(&text[at - 1]);
     let (mut end, mut unquoted) = (0, 0);
     loop {
@@ -153,7 +159,7 @@ fn records_end(text: &[u8], delimiter: u8) -> usize {
         }
         match open.and_then(|open| closing_quote(text, open + 1)) {
             Some(close) => unquoted = close,
-            None => return end,
+            None => return (end, open),
         }
     }
 }
@@ -363,18 +369,20 @@ mod tests {
 
         #[test]
         fn cutting_where_records_end_changes_no_record(text in "[a,\"\n\r]{0,40}") {
-            let (before, after) = text.as_bytes().split_at(records_end(text.as_bytes(), b','));
+            let (before, after) = text.as_bytes().split_at(records_end(text.as_bytes(), b',').0);
             prop_assert_eq!([by_csv_crate(before), by_csv_crate(after)].concat(), by_csv_crate(text.as_bytes()));
         }
     }
 
     #[test]
     fn records_end_where_no_quote_is_open() {
-        let end = |text: &str| records_end(text.as_bytes(), b',');
+        let end = |text: &str| records_end(text.as_bytes(), b',').0;
         assert_eq!(end("a,b\nc"), 4);
         assert_eq!(end("a,\"b\nc\"\nd"), 8);
         assert_eq!(end("a,\"b\n"), 0);
         assert_eq!(end("5\" disk,1\n6\" disk,\"2\n"), 10);
         assert_eq!(end("\"a\"\"\n\",1\nx"), 9);
+        assert_eq!(records_end(b"a,\"b\n", b',').1, Some(2));
+        assert_eq!(records_end(b"a,\"b\"\n", b',').1, None);
     }
 }

@@ -76,6 +76,9 @@ pub struct Loaded {
     pub data: Dataset,
     /// Facts the user should hear of, a sentence each, such as that feature ids start at 0.
     pub notes: Vec<String>,
+    /// Whether rows were moved to gather their queries: then the data is not in the order of the file, and scores
+    /// by row do not fit it.
+    pub moved: bool,
 }
 
 impl Format {

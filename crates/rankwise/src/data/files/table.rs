@@ -234,11 +234,12 @@ impl Table {
             positions: header.has(Role::Position).then_some(rows.positions),
             ..Parts::default()
         };
+        let moved = groups.order.is_some();
         groups.arrange(&mut parts);
         if header.has(Role::Weight) {
             parts.query_weights = Some(parts.query_ids.iter().map(|id| self.weights[id].0).collect());
         }
-        Ok(Loaded { data: Dataset::new(parts)?, notes })
+        Ok(Loaded { data: Dataset::new(parts)?, notes, moved })
     }
 }
 

@@ -52,7 +52,7 @@ pub fn per_query_csv(findings: &Findings) -> String {
         for (query, (id, &fold)) in data.query_ids.iter().zip(&data.query_folds).enumerate() {
             for (number, system) in findings.systems.iter().enumerate() {
                 sheet.text(&data.name);
-                sheet.count(fold);
+                sheet.count(fold + 1);
                 sheet.text(id);
                 sheet.text(&system.name);
                 (0..findings.metrics.len()).for_each(|m| sheet.number(value(data, number, m, query)));
@@ -69,8 +69,8 @@ pub fn trials_csv(findings: &Findings) -> String {
     for (data, system, name) in each_system(findings) {
         for trial in &system.trials {
             sheet.text(&data.name);
-            sheet.count(trial.fold);
-            sheet.count(trial.repeat);
+            sheet.count(trial.fold + 1);
+            sheet.count(trial.repeat + 1);
             sheet.text(name);
             sheet.number(Some(trial.share));
             sheet.number(trial.valid);

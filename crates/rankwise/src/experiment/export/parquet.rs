@@ -51,7 +51,7 @@ fn columns(findings: &Findings, data: &DataFindings, queries: &[usize]) -> Vec<A
     let systems = findings.systems.len();
     let rows = || queries.iter().flat_map(|&query| (0..systems).map(move |system| (query, system)));
     let names: StringArray = rows().map(|_| Some(&data.name)).collect();
-    let folds: UInt32Array = rows().map(|(query, _)| Some(data.query_folds[query] as u32)).collect();
+    let folds: UInt32Array = rows().map(|(query, _)| Some(data.query_folds[query] as u32 + 1)).collect();
     let ids: StringArray = rows().map(|(query, _)| Some(&data.query_ids[query])).collect();
     let of_systems: StringArray = rows().map(|(_, system)| Some(&findings.systems[system].name)).collect();
     let mut columns: Vec<ArrayRef> =

@@ -93,7 +93,8 @@ function drawMethod(body) {
   const peak = times.peak_bytes ? `, at most ${Math.ceil(times.peak_bytes / 2 ** 20)} MiB of memory` : "";
   const sentences = [
     `The same experiment file, data, seed (${seed}) and version (Rankwise ${findings.version}) give the same figures again, on any number of threads. Only times differ.`,
-    `Parameters were chosen by ${findings.selection} on validation queries only; every figure here is of test queries.`,
+    findings.data.some((data) => data.systems.some((system) => system.trials.length > 0))
+      && `Parameters were chosen by ${findings.selection} on validation queries only; every figure here is of test queries.`,
     comparison && `Differences were tested with a paired randomisation test, two-sided (${counted(comparison.permutations, "random sign assignment")} where there are too many to list), adjusted by Holm’s method; `
       + `intervals are bootstrap percentiles over ${counted(comparison.resamples, "resample")} of the queries.`,
     times.threads > 0 && `It ran on ${counted(times.threads, "thread")}, ${times.one_at_a_time ? "one job after another" : "jobs side by side"}${peak}.`,

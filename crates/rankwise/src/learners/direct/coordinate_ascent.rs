@@ -135,10 +135,10 @@ impl CoordinateAscent {
 
 fn notes(hill: &Hill<'_>) -> Vec<String> {
     let counts = [
-        (hill.skipped(), "training queries were left out: the measure skips them, or their weight is 0"),
-        (hill.constant_columns(), "features were left out: they are constant within every training query"),
+        (hill.skipped(), "training queries left out, as the measure skips them or their weight is 0"),
+        (hill.constant_columns(), "features left out, as they are constant within every training query"),
     ];
-    counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+    counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect()
 }
 
 /// A climb and the best point on its way.

@@ -123,7 +123,8 @@ impl Assembly {
         let columns = Columns { first_id, names: None };
         let mut parts =
             Parts { features, labels: self.labels, comments: self.comments, columns, ..Parts::default() };
+        let moved = groups.order.is_some();
         groups.arrange(&mut parts);
-        Ok(Loaded { data: Dataset::new(parts)?, notes })
+        Ok(Loaded { data: Dataset::new(parts)?, notes, moved })
     }
 }

@@ -25,7 +25,7 @@ fn dense_rows(data: &Dataset) -> Vec<Vec<f32>> {
 fn every_dialect_of_the_text_is_read() {
     let text = "\u{feff}# a file\r\n\r\n2 qid:a 1:0.5 3:1e-2 #docid = d1\r\n+1\tqid:a\t2:-3 \t \n\n  \n-0.5 qid:b#x\n\
                 0 qid:b 3:NULL 2:nan 1:.25 #  spaced  \n1e0 qid:ü 01:7 # caf\u{e9}";
-    let Loaded { data, notes } = load(text);
+    let Loaded { data, notes, .. } = load(text);
     assert_eq!(notes, [""; 0]);
     assert_eq!(data.labels(), [2.0, 1.0, -0.5, 0.0, 1.0]);
     assert_eq!(data.bounds(), [0, 2, 4, 5]);
@@ -100,13 +100,14 @@ fn a_wide_line_late_does_not_widen_all_before_it() {
 #[test]
 fn files_are_joined_and_share_their_first_id_width_and_layout() {
     let texts: [&[u8]; 3] = [b"1 qid:1 1:1\n", b"0 qid:2 0:3 2:4", b"2 qid:3 1:5 # last"];
-    let Loaded { data, notes } = read(sources(&texts), &ReadOptions::default()).unwrap();
+    let Loaded { data, notes, .. } = read(sources(&texts), &ReadOptions::default()).unwrap();
     assert_eq!(dense_rows(&data), [[0.0, 1.0, 0.0], [3.0, 0.0, 4.0], [0.0, 5.0, 0.0]]);
     assert_eq!((data.bounds(), notes.len(), data.comment(2)), (&[0, 1, 2, 3][..], 1, Some("last")));
     let twice: [&[u8]; 2] = [b"1 qid:1 1:1\n1 qid:2 1:1\n", b"\n1 qid:3 1:1\n0 qid:1 1:2\n"];
     let error = read(sources(&twice), &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.starts_with("2.txt:3:7: query `1` stood on line 1 of 1.txt already"), "{error}");
     let gathered = read(sources(&twice), &ReadOptions { group: true, ..ReadOptions::default() }).unwrap();
+    assert!(gathered.moved);
     assert_eq!(gathered.data.bounds(), [0, 2, 3, 4]);
     assert_eq!(gathered.notes, ["1 query stood in several places; its rows were gathered"]);
     assert_eq!(dense_rows(&gathered.data), [[1.0], [2.0], [1.0], [1.0]]);

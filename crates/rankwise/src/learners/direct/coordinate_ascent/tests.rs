@@ -214,7 +214,7 @@ fn a_query_without_weight_is_a_query_left_out() {
     let learner = CoordinateAscent::default();
     let (with, without) = (fit(&learner, &weighted, None), fit(&learner, &data.select_queries(&kept), None));
     assert_near(weights(&with), weights(&without));
-    assert!(with.record.notes[0].starts_with("2 training queries"), "{:?}", with.record.notes);
+    assert!(with.record.notes[0].ends_with("weight is 0: 2"), "{:?}", with.record.notes);
 }
 
 #[test]
