@@ -1,11 +1,13 @@
 //! What is minimised, in score space? Losses of one query's scores, without any knowledge of features.
 
 mod squared;
+pub mod structured;
 
 use crate::card::{self, Card};
 use crate::error::Result;
 
 pub use squared::Squared;
+use structured::{AucSearch, MapSearch, StructuredHinge};
 
 /// One query's labels and scores, as a loss sees them.
 #[derive(Debug, Clone, Copy)]
@@ -33,13 +35,28 @@ pub struct Entry {
     pub card: Card,
     /// Whether adding a constant to all scores of a query leaves the loss as it is.
     pub shift_invariant: bool,
+    /// Whether it has a gradient everywhere; one that has not is convex, and gives a subgradient.
+    pub smooth: bool,
     /// Makes the loss with its default parameters.
     pub make: fn() -> Box<dyn QueryLoss>,
 }
 
 /// Every loss there is.
-pub static LOSSES: &[Entry] =
-    &[Entry { card: squared::CARD, shift_invariant: false, make: || Box::new(Squared) }];
+pub static LOSSES: &[Entry] = &[
+    Entry { card: squared::CARD, shift_invariant: false, smooth: true, make: || Box::new(Squared) },
+    Entry {
+        card: structured::AUC,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(StructuredHinge(AucSearch { threshold: 1.0 })),
+    },
+    Entry {
+        card: structured::MAP,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(StructuredHinge(MapSearch { threshold: 1.0 })),
+    },
+];
 
 /// The loss called `name`.
 pub fn find(name: &str) -> Result<&'static Entry> {
@@ -62,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_gradient_agrees_with_finite_differences() {
-        for entry in LOSSES {
+        for entry in LOSSES.iter().filter(|e| e.smooth) {
             let loss = (entry.make)();
             for (seed, n) in (1..=7).flat_map(|n| (0..20).map(move |seed| (seed, n))) {
                 let (labels, scores) = random_query(seed, n);
@@ -85,6 +102,33 @@ mod tests {
                         gradient[i]
                     );
                 }
+            }
+        }
+    }
+
+    /// `L(t) ≥ L(s) + g(s)·(t − s)` for any two score vectors, kinks and ties included.
+    #[test]
+    fn every_subgradient_supports_its_loss_from_below() {
+        for entry in LOSSES.iter().filter(|e| !e.smooth) {
+            let loss = (entry.make)();
+            for (seed, n) in (1..=12).flat_map(|n| (0..200).map(move |seed| (seed, n))) {
+                let (labels, here) = random_query(seed, n);
+                let step = [0.01, 0.2, 1.0][seed as usize % 3];
+                let (_, other) = random_query(seed + 1000, n);
+                let there: Vec<f64> = here.iter().zip(&other).map(|(a, b)| a + step * (b - a)).collect();
+                let at = |scores: &[f64]| {
+                    let mut gradient = vec![f64::NAN; n];
+                    let value =
+                        loss.value_and_gradient(ScoredQuery { labels: &labels, scores, seed }, &mut gradient);
+                    (value, gradient)
+                };
+                let ((value, gradient), (value_there, _)) = (at(&here), at(&there));
+                let slope: f64 = (0..n).map(|i| gradient[i] * (there[i] - here[i])).sum();
+                assert!(
+                    value_there >= value + slope - 1e-12,
+                    "{}: {labels:?} {here:?} {there:?}",
+                    entry.card.name
+                );
             }
         }
     }

@@ -1,0 +1,138 @@
+//! Every search against all rankings of small queries.
+
+use super::*;
+use crate::metrics::{Conventions, parse};
+use crate::rng;
+use rand::RngExt;
+
+/// Every order of `0..n`.
+fn permutations(n: usize) -> Vec<Vec<u32>> {
+    fn extend(prefix: &mut Vec<u32>, n: usize, out: &mut Vec<Vec<u32>>) {
+        if prefix.len() == n {
+            out.push(prefix.clone());
+        }
+        for d in 0..n as u32 {
+            if !prefix.contains(&d) {
+                prefix.push(d);
+                extend(prefix, n, out);
+                prefix.pop();
+            }
+        }
+    }
+    let mut out = Vec::new();
+    extend(&mut Vec::new(), n, &mut out);
+    out
+}
+
+/// The objective by the definition of φ_po, pair by pair.
+fn objective(labels: &[f32], scores: &[f64], order: &[u32], task_loss: f64) -> f64 {
+    let (mut lead, mut pairs) = (0.0, 0.0);
+    for (place, &ahead) in order.iter().enumerate() {
+        for &behind in &order[place + 1..] {
+            let (a, b) = (ahead as usize, behind as usize);
+            let good = (labels[a] >= 1.0, labels[b] >= 1.0);
+            if good.0 != good.1 {
+                pairs += 1.0;
+            }
+            if good == (false, true) {
+                lead += 2.0 * (scores[b] - scores[a]);
+            }
+        }
+    }
+    task_loss - lead / pairs
+}
+
+/// Labels and scores of a small query with both kinds of documents; scores of few values, so often tied.
+fn random_case(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
+    let mut random = rng::stream(seed, &[n as u64, 7]);
+    let scale = [0.02, 0.3, 2.0][random.random_range(0..3)];
+    loop {
+        let labels: Vec<f32> = (0..n).map(|_| random.random_range(0..3) as f32).collect();
+        let goods = labels.iter().filter(|r| **r >= 1.0).count();
+        let scores = (0..n).map(|_| scale * f64::from(random.random_range(-6..7))).collect();
+        if (1..n).contains(&goods) {
+            return (labels, scores);
+        }
+    }
+}
+
+/// The search finds the best of all rankings, the hinge is its value and bounds Δ of the ranking by scores, and Δ
+/// is one minus the measure.
+fn agrees_with_enumeration<S: LossAugmentedArgmax>(search: S, measure: &str) {
+    let metric = parse(measure, &Conventions::default()).unwrap();
+    let hinge = StructuredHinge(search);
+    let search = &hinge.0;
+    for (n, cases) in [(2, 200), (3, 500), (4, 1000), (5, 1000), (6, 300), (7, 40)] {
+        let all: Vec<Ranking> = permutations(n).into_iter().map(Ranking::from_order).collect();
+        for seed in 0..cases {
+            let (labels, scores) = random_case(seed, n);
+            let query = ScoredQuery { labels: &labels, scores: &scores, seed };
+            let value_of = |ranking: &Ranking| {
+                let lost = 1.0 - metric.value(&labels, ranking).unwrap();
+                objective(&labels, &scores, ranking.order(), lost)
+            };
+            let best = all.iter().map(value_of).fold(f64::NEG_INFINITY, f64::max);
+            let found = search.argmax(query).unwrap();
+            let context = || format!("{measure}: labels {labels:?}, scores {scores:?}");
+            assert!((value_of(&found) - best).abs() < 1e-10, "{}", context());
+            let value = hinge.value_and_gradient(query, &mut vec![0.0; n]);
+            assert!((value - best).abs() < 1e-10, "{}", context());
+            let predicted = search.task_loss(&labels, &Ranking::by_scores(&scores));
+            assert!(value >= predicted - 1e-12, "{}", context());
+        }
+    }
+}
+
+#[test]
+fn auc_agrees_with_all_rankings() {
+    agrees_with_enumeration(AucSearch { threshold: 1.0 }, "auc");
+}
+
+#[test]
+fn average_precision_agrees_with_all_rankings() {
+    agrees_with_enumeration(MapSearch { threshold: 1.0 }, "map");
+}
+
+/// Each bad tries every place on its own, with the loss summed good by good: O(n⁺·n⁺·n⁻), no monotony used.
+#[test]
+fn average_precision_of_large_queries_agrees_with_the_slow_search() {
+    for seed in 0..20 {
+        let mut random = rng::stream(seed, &[]);
+        let n = random.random_range(60..160);
+        let labels: Vec<f32> =
+            (0..n).map(|i| if i < 2 { i as f32 } else { random.random_range(0..4) as f32 / 2.0 }).collect();
+        let scores: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(-30..30)) / 15.0).collect();
+        let query = ScoredQuery { labels: &labels, scores: &scores, seed };
+        let classes = Classes::of(query, 1.0).unwrap();
+        let (goods, bads) = (classes.goods.len() as f64, classes.bads.len() as f64);
+        let mut best = 0.0;
+        for (j, &bad) in classes.bads.iter().enumerate() {
+            let gain = |(g, &good): (usize, &u32)| {
+                let precision = |j: usize| (g + 1) as f64 / (g + j + 1) as f64 / goods;
+                2.0 * (scores[bad as usize] - scores[good as usize]) / (goods * bads) + precision(j)
+                    - precision(j + 1)
+            };
+            let gains: Vec<f64> = classes.goods.iter().enumerate().map(gain).collect();
+            best += (0..=gains.len())
+                .map(|rho| gains[rho..].iter().sum::<f64>())
+                .fold(f64::NEG_INFINITY, f64::max);
+        }
+        let hinge = StructuredHinge(MapSearch { threshold: 1.0 });
+        let value = hinge.value_and_gradient(query, &mut vec![0.0; n]);
+        assert!((value - best).abs() < 1e-9, "{value} against {best}");
+    }
+}
+
+#[test]
+fn queries_of_one_kind_have_no_loss() {
+    let hinges: [&dyn QueryLoss; 2] =
+        [&StructuredHinge(AucSearch { threshold: 1.0 }), &StructuredHinge(MapSearch { threshold: 1.0 })];
+    for labels in [[0.0, f32::NAN], [1.0, 2.0]] {
+        for hinge in hinges {
+            let mut gradient = [f64::NAN; 2];
+            let query = ScoredQuery { labels: &labels, scores: &[0.5, -1.0], seed: 0 };
+            assert_eq!(hinge.value_and_gradient(query, &mut gradient), 0.0);
+            assert_eq!(gradient, [0.0; 2]);
+        }
+    }
+}
