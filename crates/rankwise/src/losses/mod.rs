@@ -5,9 +5,10 @@ pub mod structured;
 
 use crate::card::{self, Card};
 use crate::error::Result;
+use crate::metrics::Discount;
 
 pub use squared::Squared;
-use structured::{AucSearch, MapSearch, StructuredHinge};
+use structured::{AucSearch, MapSearch, MrrSearch, NdcgSearch, StructuredHinge};
 
 /// One query's labels and scores, as a loss sees them.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +56,18 @@ pub static LOSSES: &[Entry] = &[
         shift_invariant: true,
         smooth: false,
         make: || Box::new(StructuredHinge(MapSearch { threshold: 1.0 })),
+    },
+    Entry {
+        card: structured::NDCG,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(StructuredHinge(NdcgSearch { threshold: 1.0, k: 10, discount: Discount::Log2 })),
+    },
+    Entry {
+        card: structured::MRR,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(StructuredHinge(MrrSearch { threshold: 1.0, k: 0 })),
     },
 ];
 

@@ -3,6 +3,7 @@
 use crate::card;
 use crate::error::{Error, Result};
 use crate::rank::{RankRule, ScoreBits, Ties};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub enum Gain {
 }
 
 /// What a place in the ranking is worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Discount {
     /// `1 / log₂(1 + rank)`, ranks from 1.

@@ -118,22 +118,25 @@ pub(super) struct Discounts {
 impl Discounts {
     /// Discounts for rankings read down to `depth`.
     pub(super) fn new(discount: Discount, depth: usize) -> Self {
-        let kept = (0..depth.min(KEPT_DISCOUNTS)).map(|place| discount_at(discount, place)).collect();
+        let kept = (0..depth.min(KEPT_DISCOUNTS)).map(|place| discount.at(place)).collect();
         Discounts { discount, kept }
     }
 
     /// The discount of a place, from 0.
     pub(super) fn at(&self, place: usize) -> f64 {
-        self.kept.get(place).copied().unwrap_or_else(|| discount_at(self.discount, place))
+        self.kept.get(place).copied().unwrap_or_else(|| self.discount.at(place))
     }
 }
 
-fn discount_at(discount: Discount, place: usize) -> f64 {
-    let rank = place as f64 + 1.0;
-    match discount {
-        Discount::Log2 => (rank + 1.0).log2().recip(),
-        Discount::Letor if place < 2 => 1.0,
-        Discount::Letor => rank.log2().recip(),
+impl Discount {
+    /// What a place is worth, from 0.
+    pub fn at(self, place: usize) -> f64 {
+        let rank = place as f64 + 1.0;
+        match self {
+            Discount::Log2 => (rank + 1.0).log2().recip(),
+            Discount::Letor if place < 2 => 1.0,
+            Discount::Letor => rank.log2().recip(),
+        }
     }
 }
 

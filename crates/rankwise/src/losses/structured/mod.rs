@@ -9,6 +9,8 @@
 
 mod auc;
 mod map;
+mod mrr;
+mod ndcg;
 mod pair_order;
 mod staircase;
 #[cfg(test)]
@@ -21,6 +23,10 @@ pub use auc::AucSearch;
 pub(super) use auc::CARD as AUC;
 pub(super) use map::CARD as MAP;
 pub use map::MapSearch;
+pub(super) use mrr::CARD as MRR;
+pub use mrr::{FirstGood, MrrSearch};
+pub(super) use ndcg::CARD as NDCG;
+pub use ndcg::NdcgSearch;
 pub use pair_order::PairOrder;
 
 /// How a ranking is seen by a linear model, as coefficients of the documents' scores.

@@ -1,7 +1,7 @@
 //! Every search against all rankings of small queries.
 
 use super::*;
-use crate::metrics::{Conventions, parse};
+use crate::metrics::{Conventions, Discount, Gain, parse};
 use crate::rng;
 use rand::RngExt;
 
@@ -24,8 +24,8 @@ fn permutations(n: usize) -> Vec<Vec<u32>> {
     out
 }
 
-/// The objective by the definition of φ_po, pair by pair.
-fn objective(labels: &[f32], scores: &[f64], order: &[u32], task_loss: f64) -> f64 {
+/// `w·δφ_po` by its definition, pair by pair.
+fn lead_by_pairs(labels: &[f32], scores: &[f64], order: &[u32]) -> f64 {
     let (mut lead, mut pairs) = (0.0, 0.0);
     for (place, &ahead) in order.iter().enumerate() {
         for &behind in &order[place + 1..] {
@@ -39,7 +39,13 @@ fn objective(labels: &[f32], scores: &[f64], order: &[u32], task_loss: f64) -> f
             }
         }
     }
-    task_loss - lead / pairs
+    lead / pairs
+}
+
+/// `w·δφ_mrr` by its definition.
+fn lead_by_first_good(labels: &[f32], scores: &[f64], order: &[u32]) -> f64 {
+    let first = order.iter().position(|d| labels[*d as usize] >= 1.0).unwrap();
+    order[..first].iter().map(|b| scores[order[first] as usize] - scores[*b as usize]).sum()
 }
 
 /// Labels and scores of a small query with both kinds of documents; scores of few values, so often tied.
@@ -58,8 +64,13 @@ fn random_case(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
 
 /// The search finds the best of all rankings, the hinge is its value and bounds Δ of the ranking by scores, and Δ
 /// is one minus the measure.
-fn agrees_with_enumeration<S: LossAugmentedArgmax>(search: S, measure: &str) {
-    let metric = parse(measure, &Conventions::default()).unwrap();
+fn agrees_with_enumeration<S: LossAugmentedArgmax>(
+    search: S,
+    measure: &str,
+    lead: impl Fn(&[f32], &[f64], &[u32]) -> f64,
+) {
+    let conventions = Conventions { gain: Gain::Binary, ..Conventions::default() };
+    let metric = parse(measure, &conventions).unwrap();
     let hinge = StructuredHinge(search);
     let search = &hinge.0;
     for (n, cases) in [(2, 200), (3, 500), (4, 1000), (5, 1000), (6, 300), (7, 40)] {
@@ -69,7 +80,7 @@ fn agrees_with_enumeration<S: LossAugmentedArgmax>(search: S, measure: &str) {
             let query = ScoredQuery { labels: &labels, scores: &scores, seed };
             let value_of = |ranking: &Ranking| {
                 let lost = 1.0 - metric.value(&labels, ranking).unwrap();
-                objective(&labels, &scores, ranking.order(), lost)
+                lost - lead(&labels, &scores, ranking.order())
             };
             let best = all.iter().map(value_of).fold(f64::NEG_INFINITY, f64::max);
             let found = search.argmax(query).unwrap();
@@ -85,12 +96,48 @@ fn agrees_with_enumeration<S: LossAugmentedArgmax>(search: S, measure: &str) {
 
 #[test]
 fn auc_agrees_with_all_rankings() {
-    agrees_with_enumeration(AucSearch { threshold: 1.0 }, "auc");
+    agrees_with_enumeration(AucSearch { threshold: 1.0 }, "auc", lead_by_pairs);
 }
 
 #[test]
 fn average_precision_agrees_with_all_rankings() {
-    agrees_with_enumeration(MapSearch { threshold: 1.0 }, "map");
+    agrees_with_enumeration(MapSearch { threshold: 1.0 }, "map", lead_by_pairs);
+}
+
+#[test]
+fn ndcg_agrees_with_all_rankings_cut_or_not_by_both_discounts() {
+    for (discount, name) in [(Discount::Log2, "log2"), (Discount::Letor, "letor")] {
+        for k in [0, 1, 2, 3, 5, 10] {
+            let cut = if k == 0 { String::new() } else { format!("@{k}") };
+            let search = NdcgSearch { threshold: 1.0, k, discount };
+            agrees_with_enumeration(search, &format!("ndcg{cut}:discount={name}"), lead_by_pairs);
+        }
+    }
+}
+
+#[test]
+fn reciprocal_rank_agrees_with_all_rankings_cut_or_not() {
+    for (k, measure) in [(0, "mrr"), (1, "mrr@1"), (2, "mrr@2"), (4, "mrr@4"), (9, "mrr@9")] {
+        agrees_with_enumeration(MrrSearch { threshold: 1.0, k }, measure, lead_by_first_good);
+    }
+}
+
+/// Without a cut the dynamic programme must find what divide and conquer finds; a cut beyond all documents is none.
+#[test]
+fn both_searches_for_ndcg_agree_on_large_queries() {
+    for seed in 0..40 {
+        let mut random = rng::stream(seed, &[1]);
+        let n = random.random_range(20..200);
+        let labels: Vec<f32> =
+            (0..n).map(|i| if i < 2 { i as f32 } else { random.random_range(0..2) as f32 }).collect();
+        let scores: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(-30..30)) / 15.0).collect();
+        let value = |k: usize| {
+            let hinge = StructuredHinge(NdcgSearch { threshold: 1.0, k, discount: Discount::Log2 });
+            hinge
+                .value_and_gradient(ScoredQuery { labels: &labels, scores: &scores, seed }, &mut vec![0.0; n])
+        };
+        assert!((value(0) - value(n)).abs() < 1e-10, "{} against {}", value(0), value(n));
+    }
 }
 
 /// Each bad tries every place on its own, with the loss summed good by good: O(n⁺·n⁺·n⁻), no monotony used.
