@@ -77,7 +77,9 @@ fn every_learner_learns_what_can_be_learned() {
 #[test]
 fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
     let train =
-        Synth { queries: Some(12), ..Synth::new(Shape::named("ohsumed").unwrap()) }.generate().unwrap();
+        Synth { queries: Some(12), documents: Some(40), ..Synth::new(Shape::named("ohsumed").unwrap()) }
+            .generate()
+            .unwrap();
     for entry in LEARNERS {
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -193,6 +195,30 @@ fn odd_data_stays_finite() {
                 "{} on {what}",
                 entry.card.name
             );
+        }
+    }
+}
+
+/// Every document twice, and a weight of the loss far beyond what anyone would choose.
+#[test]
+fn tiny_and_huge_weights_of_the_loss_stay_finite() {
+    let once = learnable(6);
+    let train = once.select_rows(&(0..once.len()).flat_map(|i| [i, i]).collect::<Vec<_>>());
+    let metric = ndcg();
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    for entry in LEARNERS.iter().filter(|e| e.parameters().iter().any(|p| p.name == "c")) {
+        for c in [1e-12, 1e12] {
+            let given = Table::from_iter([("c".to_string(), c.into()), ("rounds".into(), 300.into())]);
+            let fitted = entry.fit(&given, &task, &mut Silent::default()).unwrap();
+            let context = format!("{} at c = {c:e}: {:?}", entry.card.name, fitted.record);
+            assert!(fitted.model.scores(&train).is_ok(), "{context}");
+            assert!(fitted.record.figures.iter().all(|(_, value)| value.is_finite()), "{context}");
+            assert!(fitted.record.rounds <= 300, "{context}");
+            // A tiny weight is met at once. Where a huge one is not solved, the record must not say that it is.
+            let gap = fitted.record.figures.iter().find(|(name, _)| name == "relative duality gap");
+            let solved = gap.is_none_or(|(_, gap)| *gap <= 1e-3);
+            assert!(solved || fitted.record.outcome == Outcome::RoundsUsedUp, "{context}");
+            assert!(c > 1.0 || fitted.record.outcome == Outcome::Converged, "{context}");
         }
     }
 }

@@ -37,7 +37,13 @@ fn forged(from: &str, to: &str) -> String {
     let text = text();
     assert!(text.contains(from), "{from} is not in the file");
     let (head, ranker) = text.split_once("\"ranker\": ").unwrap();
-    let ranker = ranker.strip_suffix("\n}\n").unwrap().replace(from, to);
+    resealed(&format!("{head}\"ranker\": {}", ranker.replace(from, to)))
+}
+
+/// The text with a checksum that is right for its model.
+fn resealed(text: &str) -> String {
+    let (head, ranker) = text.split_once("\"ranker\": ").unwrap();
+    let ranker = ranker.strip_suffix("\n}\n").unwrap();
     let sum = xxhash_rust::xxh3::xxh3_64(ranker.as_bytes());
     let start = head.find("xxh3:").unwrap() + 5;
     format!("{}{sum:016x}{}\"ranker\": {ranker}\n}}\n", &head[..start], &head[start + 16..])
@@ -67,6 +73,31 @@ fn every_kind_of_damage_has_its_own_message() {
         refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)))
             .starts_with("it is not a JSON document")
     );
+}
+
+#[test]
+fn a_model_with_thresholds_comes_back_and_broken_ones_are_refused() {
+    let with = |thresholds: &[f64], grades: &[f32]| {
+        let (weights, thresholds) = (vec![1.0, 2.0, 3.0], thresholds.to_vec());
+        Ranker { model: Model::Ordinal { weights, thresholds, grades: grades.to_vec() }, ..example() }
+    };
+    let whole = with(&[-0.1, 0.7, 0.7], &[0.0, 0.1, 2.0, 4.0]);
+    assert_eq!(Ranker::from_bytes(&whole.to_bytes()).unwrap(), whole);
+    for (thresholds, grades, expected) in [
+        (&[0.5][..], &[0.0, 1.0, 2.0][..], "3 grades and 1 thresholds"),
+        (&[0.5], &[0.0], "1 grades and 1 thresholds"),
+        (&[], &[], "0 grades and 0 thresholds"),
+        (&[0.5, 0.4], &[0.0, 1.0, 2.0], "thresholds are not finite and ascending"),
+        (&[0.4, 0.5], &[0.0, 2.0, 1.0], "grades are not finite and ascending"),
+        (&[0.4, 0.5], &[0.0, 1.0, 1.0], "grades are not finite and ascending"),
+        (&[f64::NAN], &[0.0, 1.0], "a field is not as it should be"),
+    ] {
+        let bytes = with(thresholds, grades).to_bytes();
+        let error = Ranker::from_bytes(&bytes).unwrap_err().to_string();
+        assert!(error.contains(expected), "{thresholds:?} {grades:?}: {error}");
+    }
+    let large = String::from_utf8(with(&[0.5], &[0.0, 1.0]).to_bytes()).unwrap();
+    assert!(refusal(&resealed(&large.replace("[0.0,1.0]", "[0.0,1e300]"))).contains("grades are not finite"));
 }
 
 #[test]

@@ -28,7 +28,16 @@ impl Inspect {
         if self.json {
             return output::print_json(&serde_json::to_value(&ranker)?);
         }
-        output::print(&format!("{}\n{}", summary(&ranker), weights(&ranker, self.top)))
+        let learned = match &ranker.model {
+            Model::Linear { weights, bias } => {
+                format!("{}bias {bias:.6}\n", largest(weights, &ranker, self.top))
+            }
+            Model::Ordinal { weights, thresholds, grades } => {
+                format!("{}\n{}", largest(weights, &ranker, self.top), steps(thresholds, grades))
+            }
+            _ => String::new(),
+        };
+        output::print(&format!("{}\n{learned}", summary(&ranker)))
     }
 }
 
@@ -56,8 +65,8 @@ fn summary(ranker: &Ranker) -> String {
     lines.render()
 }
 
-fn weights(ranker: &Ranker, top: usize) -> String {
-    let Model::Linear { weights, bias } = &ranker.model else { return String::new() };
+/// The largest weights, `top` of them or for 0 all.
+fn largest(weights: &[f64], ranker: &Ranker, top: usize) -> String {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
     let shown = if top == 0 { order.len() } else { top.min(order.len()) };
@@ -69,5 +78,22 @@ fn weights(ranker: &Ranker, top: usize) -> String {
         0 => String::new(),
         n => format!("and {}: --top 0 shows all\n", output::count(n, "smaller weight", "smaller weights")),
     };
-    format!("{}{rest}bias {bias:.6}\n", table.render())
+    format!("{}{rest}", table.render())
+}
+
+/// Which scores are predicted to have which grade.
+fn steps(thresholds: &[f64], grades: &[f32]) -> String {
+    let mut table = table::Columns::new(&[">grade", ">from score", ">to below"]);
+    for (i, grade) in grades.iter().enumerate() {
+        let from = i.checked_sub(1).map(|before| thresholds[before]);
+        let to = thresholds.get(i).copied();
+        let shown = |bound: Option<f64>| bound.map_or(String::new(), |b| format!("{b:.6}"));
+        match (from, to) {
+            (Some(from), Some(to)) if from == to => {
+                table.row([grade.to_string(), "never".into(), String::new()])
+            }
+            _ => table.row([grade.to_string(), shown(from), shown(to)]),
+        }
+    }
+    table.render()
 }

@@ -2,14 +2,15 @@ use crate::input::{Input, note_width};
 use crate::{interrupt, output};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use rankwise::data::{write_run, write_scores};
+use rankwise::data::{write_grades, write_run, write_scores};
 use rankwise::models::Ranker;
 use std::path::PathBuf;
 
 /// Score documents with a model: one score per document, in input order.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  rankwise score model.json test.txt > scores.txt\n  \
-    rankwise score model.json test.txt --format trec -o test.run")]
+    rankwise score model.json test.txt --format trec -o test.run\n  \
+    rankwise score model.json test.txt --grades -o grades.txt")]
 pub(crate) struct Score {
     /// The model
     model: PathBuf,
@@ -29,6 +30,10 @@ pub(crate) struct Score {
     #[arg(long, default_value = "rankwise", value_name = "TAG")]
     tag: String,
 
+    /// Predicted grades in place of scores, by a model with thresholds (oc-svm, prank)
+    #[arg(long, conflicts_with_all = ["format", "tag"])]
+    grades: bool,
+
     #[command(flatten)]
     reading: Input,
 }
@@ -44,6 +49,11 @@ impl Score {
         let ranker = Ranker::load(&self.model)?;
         let data = self.reading.counting_from(ranker.columns.first_id).read_unmoved(&self.file)?;
         note_width(&ranker, &data);
+        if self.grades {
+            let grades = ranker.grades(&data)?;
+            interrupt::will_write(&self.output);
+            return Ok(write_grades(&self.output, &grades)?);
+        }
         let scores = ranker.score(&data)?;
         interrupt::will_write(&self.output);
         match self.format {

@@ -65,7 +65,8 @@ impl<'a> Query<'a> {
 
     /// `out += Xᵀ r`.
     pub fn add_transposed_dot(self, r: &[f64], out: &mut [f64]) {
-        for (&r, row) in r.iter().zip(self.rows()) {
+        // Most documents have no part in a structured loss's subgradient.
+        for (&r, row) in r.iter().zip(self.rows()).filter(|(r, _)| **r != 0.0) {
             row.add_scaled(r, out);
         }
     }

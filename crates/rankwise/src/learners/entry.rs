@@ -1,6 +1,7 @@
 //! A learner in the list: its card, its parameters as data, and a way to run it.
 
-use super::{Fitted, Learner, Task};
+use super::margin::{self, LargeMargin};
+use super::{Fitted, LEARNERS, Learner, Task};
 use crate::card::{self, Card};
 use crate::error::{Error, Result};
 use crate::watch::Watch;
@@ -15,6 +16,18 @@ pub struct Entry {
     parameters: fn() -> Vec<Parameter>,
     complete: fn(&Table) -> Result<Table>,
     fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
+    path: Option<FitPath>,
+}
+
+type FitPath = fn(&Table, &[f64], &Task<'_>, &mut dyn Watch) -> Result<Path>;
+
+/// The models of a large-margin learner for several C, one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// The mean loss of `w = 0`.
+    pub loss_of_zero: f64,
+    /// One model for each C; fewer, the last one interrupted, if it was asked to stop.
+    pub fits: Vec<Fitted>,
 }
 
 /// One parameter of a learner, for help and tables.
@@ -31,7 +44,18 @@ pub struct Parameter {
 impl Entry {
     /// The entry of learner `L`.
     pub const fn of<L: Learner>() -> Entry {
-        Entry { card: L::CARD, parameters: parameters::<L>, complete: complete::<L>, fit: fit::<L> }
+        Entry {
+            card: L::CARD,
+            parameters: parameters::<L>,
+            complete: complete::<L>,
+            fit: fit::<L>,
+            path: None,
+        }
+    }
+
+    /// The entry of large-margin learner `L`, which can be followed along its C.
+    pub const fn of_margin<L: LargeMargin>() -> Entry {
+        Entry { path: Some(path::<L>), ..Entry::of::<L>() }
     }
 
     /// Its parameters, in the order of its struct.
@@ -48,6 +72,25 @@ impl Entry {
     pub fn fit(&self, given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         check_task(task)?;
         (self.fit)(given, task, watch)
+    }
+
+    /// Refuses what [`path`](Entry::path) cannot follow: a learner without C, or a C out of range.
+    pub fn check_path(&self, cs: &[f64]) -> Result<()> {
+        if self.path.is_none() {
+            let able = LEARNERS.iter().filter(|e| e.path.is_some()).map(|e| e.card.name);
+            let (name, able) = (self.card.name, able.collect::<Vec<_>>().join(", "));
+            return Err(Error::parameter(format!("{name} has no C to follow; learners that have: {able}")));
+        }
+        cs.iter().try_for_each(|&c| margin::check_above_zero("c", c))
+    }
+
+    /// Learns with the parameters `given` and each C of `cs` in turn, each time starting from what the ones before
+    /// found. Ascending C are quickest.
+    pub fn path(&self, given: &Table, cs: &[f64], task: &Task<'_>, watch: &mut dyn Watch) -> Result<Path> {
+        self.check_path(cs)?;
+        check_task(task)?;
+        let path = self.path.expect("checked just above");
+        path(given, cs, task, watch)
     }
 }
 
@@ -84,6 +127,12 @@ fn check_task(task: &Task<'_>) -> Result<()> {
 
 fn fit<L: Learner>(given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
     configure::<L>(given)?.fit(task, watch)
+}
+
+fn path<L: LargeMargin>(given: &Table, cs: &[f64], task: &Task<'_>, watch: &mut dyn Watch) -> Result<Path> {
+    let learner = configure::<L>(given)?;
+    let loss_of_zero = margin::loss_of_zero(&learner, task);
+    Ok(Path { loss_of_zero, fits: margin::fit_path(&learner, cs, task, watch) })
 }
 
 fn complete<L: Learner>(given: &Table) -> Result<Table> {

@@ -5,7 +5,13 @@
 
 pub mod direct;
 mod entry;
+pub mod margin;
+pub mod ordinal;
+pub mod pairwise;
+pub mod perturbation;
 pub mod pointwise;
+pub mod structured;
+mod validation;
 
 use crate::card::{self, Card};
 use crate::data::Dataset;
@@ -17,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use entry::{Entry, Parameter, parse_setting};
+pub use entry::{Entry, Parameter, Path, parse_setting};
 
 /// What is to be learned, and from what.
 pub struct Task<'a> {
@@ -57,6 +63,19 @@ pub trait Learner: Default + Serialize + DeserializeOwned + JsonSchema {
 /// Every learner there is.
 pub static LEARNERS: &[Entry] = &[
     Entry::of::<pointwise::regression::Regression>(),
+    Entry::of::<ordinal::oc_svm::OcSvm>(),
+    Entry::of::<ordinal::prank::Prank>(),
+    Entry::of::<pairwise::rank_svm::RankSvm>(),
+    Entry::of_margin::<pairwise::ir_svm::IrSvm>(),
+    Entry::of_margin::<structured::svm_auc::SvmAuc>(),
+    Entry::of_margin::<structured::svm_map::SvmMap>(),
+    Entry::of_margin::<structured::svm_mrr::SvmMrr>(),
+    Entry::of_margin::<structured::svm_ndcg::SvmNdcg>(),
+    Entry::of_margin::<structured::svm_combo::SvmCombo>(),
+    Entry::of_margin::<structured::dorm::Dorm>(),
+    Entry::of_margin::<perturbation::min_perturb::MinPerturb>(),
+    Entry::of_margin::<perturbation::tie_random::TieRandom>(),
+    Entry::of_margin::<perturbation::max_max::MaxMax>(),
     Entry::of::<direct::coordinate_ascent::CoordinateAscent>(),
 ];
 

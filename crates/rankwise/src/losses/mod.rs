@@ -1,14 +1,24 @@
 //! What is minimised, in score space? Losses of one query's scores, without any knowledge of features.
 
+mod combined;
+mod pair_hinge;
+pub mod perturbation;
 mod squared;
 pub mod structured;
+mod subsampled;
+mod thresholds;
 
 use crate::card::{self, Card};
 use crate::error::Result;
 use crate::metrics::Discount;
 
+pub use combined::Combined;
+pub use pair_hinge::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge};
+use perturbation::{MaxMax, MinPerturb, TieRandom};
 pub use squared::Squared;
-use structured::{AucSearch, MapSearch, MrrSearch, NdcgSearch, StructuredHinge};
+use structured::{AucSearch, DormSearch, MapSearch, MrrPairSearch, MrrSearch, NdcgSearch, StructuredHinge};
+pub use subsampled::Subsampled;
+pub use thresholds::{Constraints, ThresholdHinge};
 
 /// One query's labels and scores, as a loss sees them.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +38,32 @@ pub trait QueryLoss: Send + Sync {
 
     /// A non-negative diagonal approximation of the second derivative by the scores, overwriting `curvature`.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]);
+
+    /// Whether a query of these labels tells the loss anything; one that does not has loss 0 at any scores.
+    fn is_informed_by(&self, labels: &[f32]) -> bool;
+}
+
+/// The product of a second derivative with a vector: `product(v, out)` sets `out = H·v`.
+pub type HessianProduct<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
+
+/// A loss with a (generalised) second derivative by the scores.
+pub trait SecondOrder: QueryLoss {
+    /// The second derivative at these scores. What it costs is paid here once; products are then cheap.
+    fn hessian(&self, query: ScoredQuery<'_>) -> HessianProduct<'_>;
+}
+
+impl<L: QueryLoss + ?Sized> QueryLoss for Box<L> {
+    fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
+        (**self).value_and_gradient(query, gradient)
+    }
+
+    fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
+        (**self).curvature(query, curvature);
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        (**self).is_informed_by(labels)
+    }
 }
 
 /// A loss in the list, with what can be claimed of it.
@@ -45,6 +81,18 @@ pub struct Entry {
 /// Every loss there is.
 pub static LOSSES: &[Entry] = &[
     Entry { card: squared::CARD, shift_invariant: false, smooth: true, make: || Box::new(Squared) },
+    Entry {
+        card: pair_hinge::HINGE,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(PairHinge::default()),
+    },
+    Entry {
+        card: pair_hinge::SQUARED,
+        shift_invariant: true,
+        smooth: true,
+        make: || Box::new(SquaredPairHinge::default()),
+    },
     Entry {
         card: structured::AUC,
         shift_invariant: true,
@@ -68,6 +116,42 @@ pub static LOSSES: &[Entry] = &[
         shift_invariant: true,
         smooth: false,
         make: || Box::new(StructuredHinge(MrrSearch { threshold: 1.0, k: 0 })),
+    },
+    Entry {
+        card: structured::MRR_PAIRS,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(StructuredHinge(MrrPairSearch { threshold: 1.0, k: 0 })),
+    },
+    Entry {
+        card: combined::CARD,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(Combined::of_all_measures()),
+    },
+    Entry {
+        card: structured::DORM,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(StructuredHinge(DormSearch::default())),
+    },
+    Entry {
+        card: perturbation::MIN_PERTURB,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(MinPerturb::default()),
+    },
+    Entry {
+        card: perturbation::TIE_RANDOM,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(TieRandom::default()),
+    },
+    Entry {
+        card: perturbation::MAX_MAX,
+        shift_invariant: true,
+        smooth: false,
+        make: || Box::new(MaxMax::default()),
     },
 ];
 
@@ -96,6 +180,8 @@ mod tests {
             let loss = (entry.make)();
             for (seed, n) in (1..=7).flat_map(|n| (0..20).map(move |seed| (seed, n))) {
                 let (labels, scores) = random_query(seed, n);
+                // Off the whole numbers, where second derivatives may jump and differences are less exact.
+                let scores: Vec<f64> = scores.iter().map(|s| 0.97 * s).collect();
                 let mut gradient = vec![f64::NAN; n];
                 let at = |scores: &[f64], g: &mut [f64]| {
                     loss.value_and_gradient(ScoredQuery { labels: &labels, scores, seed }, g)
@@ -158,6 +244,23 @@ mod tests {
             assert!(out.iter().all(|g| g.is_finite()), "{}", entry.card.name);
             loss.curvature(query, &mut out);
             assert!(out.iter().all(|h| h.is_finite() && *h >= 0.0), "{}", entry.card.name);
+        }
+    }
+
+    /// A loss is 0 at any scores exactly where it says that the labels tell it nothing.
+    #[test]
+    fn queries_that_tell_nothing_are_known() {
+        for entry in LOSSES {
+            let loss = (entry.make)();
+            for labels in
+                [vec![], vec![1.0], vec![0.0; 3], vec![2.0; 3], vec![0.0, 0.0, 2.0], vec![0.0, f32::NAN]]
+            {
+                let scores: Vec<f64> = (0..labels.len()).map(|i| -(i as f64) - 1.0).collect();
+                let query = ScoredQuery { labels: &labels, scores: &scores, seed: 1 };
+                let value = loss.value_and_gradient(query, &mut vec![f64::NAN; labels.len()]);
+                let told = loss.is_informed_by(&labels);
+                assert_eq!(told, value != 0.0, "{} on {labels:?}: {value}", entry.card.name);
+            }
         }
     }
 

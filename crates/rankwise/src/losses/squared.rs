@@ -31,6 +31,10 @@ impl QueryLoss for Squared {
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(1.0);
     }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        !labels.is_empty()
+    }
 }
 
 #[cfg(test)]

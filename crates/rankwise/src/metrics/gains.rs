@@ -24,14 +24,7 @@ impl Gains {
 
     /// What one document is worth; nothing when its grade is 0 or below, or unjudged.
     pub(super) fn of(&self, label: f32) -> f64 {
-        // Not `label <= 0.0`, which a NaN would pass.
-        let relevant = label > 0.0;
-        match self.gain {
-            _ if !relevant => 0.0,
-            Gain::Exp2 => exp2_minus_one(label),
-            Gain::Linear => f64::from(label),
-            Gain::Binary => f64::from(u8::from(label >= self.threshold)),
-        }
+        self.gain.of(label, self.threshold)
     }
 
     /// Whether no document is worth anything.
@@ -125,6 +118,21 @@ impl Discounts {
     /// The discount of a place, from 0.
     pub(super) fn at(&self, place: usize) -> f64 {
         self.kept.get(place).copied().unwrap_or_else(|| self.discount.at(place))
+    }
+}
+
+impl Gain {
+    /// What one document is worth, where documents are good from `threshold` on; nothing when its grade is 0 or
+    /// below, or unjudged.
+    pub fn of(self, label: f32, threshold: f32) -> f64 {
+        // Not `label <= 0.0`, which a NaN would pass.
+        let relevant = label > 0.0;
+        match self {
+            _ if !relevant => 0.0,
+            Gain::Exp2 => exp2_minus_one(label),
+            Gain::Linear => f64::from(label),
+            Gain::Binary => f64::from(u8::from(label >= threshold)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is learned? A few model shapes that give scores, and the file they are kept in.
 
 mod file;
+mod ordinal;
 mod ranker;
 mod record;
 
@@ -31,13 +32,22 @@ pub enum Model {
         /// Added to every score.
         bias: f64,
     },
+    /// `Σ weights[c]·x[c]`, cut into grades by thresholds.
+    Ordinal {
+        /// One weight per feature column.
+        weights: Vec<f64>,
+        /// Where one grade ends and the next begins, in scores, ascending; two equal ones leave a grade out.
+        thresholds: Vec<f64>,
+        /// The grades, ascending, one more than there are thresholds.
+        grades: Vec<f32>,
+    },
 }
 
 impl Model {
     /// Number of feature columns it needs.
     pub fn width(&self) -> usize {
         match self {
-            Model::Linear { weights, .. } => weights.len(),
+            Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => weights.len(),
         }
     }
 
@@ -79,6 +89,7 @@ impl Scorer for Model {
                 query.dot(weights, out);
                 out.iter_mut().for_each(|s| *s += bias);
             }
+            Model::Ordinal { weights, .. } => query.dot(weights, out),
         }
     }
 }

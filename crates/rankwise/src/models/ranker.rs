@@ -59,12 +59,21 @@ impl From<&Card> for LearnerCard {
 impl Ranker {
     /// One score per document of `data`, in its order.
     pub fn score(&self, data: &Dataset) -> Result<Vec<f64>> {
+        self.model.scores(&*self.prepare(data)?)
+    }
+
+    /// The grade predicted for each document of `data`, in its order; an error where the model has no thresholds.
+    pub fn grades(&self, data: &Dataset) -> Result<Vec<f32>> {
+        self.model.grades(&*self.prepare(data)?)
+    }
+
+    /// The data as the model learned to see it.
+    fn prepare<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
         let aligned = self.align(data)?;
-        let scaled = match &self.normalizer {
-            Some(normalizer) => Cow::Owned(normalizer.apply(aligned.into_owned())?),
-            None => aligned,
-        };
-        self.model.scores(&scaled)
+        match &self.normalizer {
+            Some(normalizer) => Ok(Cow::Owned(normalizer.apply(aligned.into_owned())?)),
+            None => Ok(aligned),
+        }
     }
 
     /// The data with its columns where the model expects them.
@@ -106,7 +115,7 @@ impl Ranker {
         if self.columns.first_id > 1 {
             return Err(Error::model("its first feature has an id other than 0 and 1"));
         }
-        Ok(())
+        self.model.check()
     }
 }
 

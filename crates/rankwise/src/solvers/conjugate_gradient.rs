@@ -1,5 +1,7 @@
 //! Conjugate gradients for `A x = b` with a symmetric positive semi-definite `A` given as a product.
 
+use super::vectors::{add_scaled, dot};
+
 /// Solves `A x = b` from `x = 0`, where `apply(v, out)` sets `out = A v`.
 ///
 /// Ends when the residual is below `tolerance·‖b‖`, after `rounds` products, or when `go_on` says no. Returns the
@@ -39,16 +41,6 @@ pub fn conjugate_gradient(
         squared = next;
     }
     (x, rounds, squared.sqrt() / target)
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn add_scaled(scale: f64, a: &[f64], out: &mut [f64]) {
-    for (o, &a) in out.iter_mut().zip(a) {
-        *o += scale * a;
-    }
 }
 
 #[cfg(test)]

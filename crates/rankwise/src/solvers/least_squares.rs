@@ -10,6 +10,7 @@
 
 use super::conjugate_gradient;
 use super::moments::{Spread, add_all, over_rows};
+use super::positive::solve_positive;
 use crate::data::{Dataset, Row};
 use crate::watch::{Step, Watch};
 
@@ -204,45 +205,6 @@ fn add_products(block: &[f64], width: usize, gram: &mut [f64]) {
             *o += sum;
         }
     }
-}
-
-/// Solves `A x = b` by `A = L D Lᵀ`. A column that depends on those before it (a pivot lost in rounding) gets 0.
-/// Also says which columns are free of those before them.
-fn solve_positive(mut a: Vec<f64>, b: Vec<f64>) -> (Vec<f64>, Vec<bool>) {
-    let n = b.len();
-    let mut free = vec![true; n];
-    for j in 0..n {
-        let before = a[j * n + j];
-        let mut pivot = before;
-        for k in (0..j).filter(|&k| free[k]) {
-            pivot -= a[j * n + k] * a[j * n + k] * a[k * n + k];
-        }
-        free[j] = pivot > 1e-11 * before;
-        if !free[j] {
-            continue;
-        }
-        a[j * n + j] = pivot;
-        for i in j + 1..n {
-            let mut sum = a[i * n + j];
-            for k in (0..j).filter(|&k| free[k]) {
-                sum -= a[i * n + k] * a[j * n + k] * a[k * n + k];
-            }
-            a[i * n + j] = sum / pivot;
-        }
-    }
-    let mut x = b;
-    for i in 0..n {
-        x[i] -= (0..i).filter(|&k| free[k]).map(|k| a[i * n + k] * x[k]).sum::<f64>();
-    }
-    for i in (0..n).rev() {
-        if !free[i] {
-            x[i] = 0.0;
-            continue;
-        }
-        x[i] =
-            x[i] / a[i * n + i] - (i + 1..n).filter(|&k| free[k]).map(|k| a[k * n + i] * x[k]).sum::<f64>();
-    }
-    (x, free)
 }
 
 #[cfg(test)]

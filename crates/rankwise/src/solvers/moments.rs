@@ -7,19 +7,28 @@ use std::ops::Range;
 /// Into how many pieces the rows are cut. Fixed, so that sums do not depend on the number of threads.
 const PIECES: usize = 16;
 
+/// Into how many pieces so many items are cut; one of none for none.
+pub(super) fn pieces(items: usize) -> usize {
+    items.div_ceil(items.div_ceil(PIECES).max(1)).max(1)
+}
+
+/// `map` over fixed pieces of the items, in parallel.
+pub(super) fn by_piece<T: Send>(items: usize, map: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    let piece = items.div_ceil(PIECES).max(1);
+    (0..pieces(items))
+        .into_par_iter()
+        .map(|i| map((i * piece).min(items)..items.min((i + 1) * piece)))
+        .collect()
+}
+
 /// `map` over fixed pieces of the rows in parallel, then `add` in order.
 pub(super) fn over_rows<T: Send>(
     rows: usize,
     map: impl Fn(Range<usize>) -> T + Sync,
     add: impl Fn(&mut T, T),
 ) -> T {
-    let piece = rows.div_ceil(PIECES).max(1);
-    let parts: Vec<T> = (0..rows.div_ceil(piece))
-        .into_par_iter()
-        .map(|i| map(i * piece..rows.min((i + 1) * piece)))
-        .collect();
-    let mut parts = parts.into_iter();
-    let mut total = parts.next().unwrap_or_else(|| map(0..0));
+    let mut parts = by_piece(rows, map).into_iter();
+    let mut total = parts.next().expect("at least one piece");
     parts.for_each(|part| add(&mut total, part));
     total
 }

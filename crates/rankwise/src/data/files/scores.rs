@@ -1,6 +1,6 @@
 //! Score files: one number per line, in the order of the documents they score.
 
-use super::decimal::push_f64;
+use super::decimal::{push_f32, push_f64};
 use super::lines::Lines;
 use super::output::AtomicFile;
 use super::source::Source;
@@ -46,12 +46,21 @@ pub fn write_scores(path: &Path, scores: &[f64]) -> Result<()> {
     if let Some(i) = scores.iter().position(|s| !s.is_finite()) {
         return Err(Error::data(format!("the score of document {} is {}", i + 1, scores[i])));
     }
+    write_lines(path, scores, push_f64)
+}
+
+/// Writes one grade per line, in the order of the documents.
+pub fn write_grades(path: &Path, grades: &[f32]) -> Result<()> {
+    write_lines(path, grades, push_f32)
+}
+
+fn write_lines<T: Copy>(path: &Path, numbers: &[T], push: fn(&mut Vec<u8>, T)) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     let mut text = Vec::new();
-    for chunk in scores.chunks(1 << 12) {
+    for chunk in numbers.chunks(1 << 12) {
         text.clear();
-        for &score in chunk {
-            push_f64(&mut text, score);
+        for &number in chunk {
+            push(&mut text, number);
             text.push(b'\n');
         }
         file.put(&text)?;

@@ -18,10 +18,11 @@ mod tests;
 
 use crate::card::Card;
 use crate::error::{Error, Result};
+use crate::learners::validation::measure;
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
 use crate::watch::{Step, Stop, Watch};
-use climb::{Climb, Hill, measure};
+use climb::{Climb, Hill};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

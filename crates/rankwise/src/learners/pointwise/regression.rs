@@ -113,7 +113,7 @@ mod tests {
         let metric = parse("ndcg", &Conventions::default()).unwrap();
         let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
         let fitted = Regression { ridge: 0.0 }.fit(&task, &mut Silent::default()).unwrap();
-        let Model::Linear { weights, bias } = &fitted.model;
+        let Model::Linear { weights, bias } = &fitted.model else { panic!("a linear model") };
         assert!((weights[0] - 0.6).abs() < 1e-12 && (bias - 0.1).abs() < 1e-12);
         assert!((fitted.record.figures[0].1 - 0.05).abs() < 1e-12);
     }

@@ -8,7 +8,7 @@
 //! Each pair weighs `1/(n⁺n⁻) − 2(s_g − s_b)/(n⁺n⁻)` on its own, and bads ranked as if they scored ½ more make
 //! exactly the pairs of positive weight wrong: two pointers after sorting.
 
-use super::{Classes, LossAugmentedArgmax, PairOrder, is_good};
+use super::{Classes, LossAugmentedArgmax, PairOrder, has_both_classes, is_good};
 use crate::card::Card;
 use crate::losses::ScoredQuery;
 use crate::rank::Ranking;
@@ -45,6 +45,10 @@ impl LossAugmentedArgmax for AucSearch {
             }
         }
         wrong / (goods * bads)
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        has_both_classes(labels, self.threshold)
     }
 
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {

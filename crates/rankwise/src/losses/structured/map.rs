@@ -12,7 +12,7 @@
 //! n⁺·loss_j(ρ) = Σ_{m=a}^{e−1} (m−j)/(m(m+1)) = H(e) − H(a) − j(1/a − 1/e)
 //! ```
 
-use super::{Classes, LossAugmentedArgmax, PairOrder, is_good, staircase};
+use super::{Classes, LossAugmentedArgmax, PairOrder, has_both_classes, is_good, staircase};
 use crate::card::Card;
 use crate::losses::ScoredQuery;
 use crate::rank::Ranking;
@@ -47,6 +47,10 @@ impl LossAugmentedArgmax for MapSearch {
             }
         }
         lost / goods
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        has_both_classes(labels, self.threshold)
     }
 
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {

@@ -7,11 +7,15 @@
 //! A feature map that is linear in the features speaks scores alone, so these losses serve any scorer. Documents
 //! are good from a threshold of the grade on, else bad; a query with only one kind has loss 0.
 
+mod assignment;
 mod auc;
+mod dorm;
 mod map;
+mod merge;
 mod mrr;
 mod ndcg;
 mod pair_order;
+mod placing;
 mod staircase;
 #[cfg(test)]
 mod tests;
@@ -21,10 +25,12 @@ use crate::rank::{Ranking, grade};
 
 pub use auc::AucSearch;
 pub(super) use auc::CARD as AUC;
+pub(super) use dorm::CARD as DORM;
+pub use dorm::{DormSearch, PlaceSum};
 pub(super) use map::CARD as MAP;
 pub use map::MapSearch;
-pub(super) use mrr::CARD as MRR;
-pub use mrr::{FirstGood, MrrSearch};
+pub(super) use mrr::{CARD as MRR, PAIR_CARD as MRR_PAIRS};
+pub use mrr::{FirstGood, MrrPairSearch, MrrSearch};
 pub(super) use ndcg::CARD as NDCG;
 pub use ndcg::NdcgSearch;
 pub use pair_order::PairOrder;
@@ -46,8 +52,11 @@ pub trait LossAugmentedArgmax: Send + Sync {
     /// Δ: what is lost by showing `ranking`; 0 for a perfect one.
     fn task_loss(&self, labels: &[f32], ranking: &Ranking) -> f64;
 
-    /// A ranking that maximises `Δ(y) − w·δφ(y)`, or nothing for a query without both goods and bads.
+    /// A ranking that maximises `Δ(y) − w·δφ(y)`, or nothing for a query in which all rankings are perfect.
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking>;
+
+    /// Whether some ranking of documents with these labels is not perfect.
+    fn is_informed_by(&self, labels: &[f32]) -> bool;
 }
 
 /// The hinge over an exact search.
@@ -74,6 +83,15 @@ impl<S: LossAugmentedArgmax> QueryLoss for StructuredHinge<S> {
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
     }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        self.0.is_informed_by(labels)
+    }
+}
+
+/// Whether there are both good and bad documents.
+fn has_both_classes(labels: &[f32], threshold: f32) -> bool {
+    labels.iter().any(|r| is_good(*r, threshold)) && labels.iter().any(|r| !is_good(*r, threshold))
 }
 
 /// Whether a document of this label is good; an unjudged one is not, unless the threshold is 0 or less.

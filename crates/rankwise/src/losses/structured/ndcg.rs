@@ -16,7 +16,7 @@
 //! From `b = k` on nothing is gained any more and every good takes its own best place, so that column is the
 //! last: O(n⁺·k). The greedy shortcut of the paper (its Fact 3.4) misses the optimum and is not used.
 
-use super::{Classes, LossAugmentedArgmax, PairOrder, is_good, staircase};
+use super::{Classes, LossAugmentedArgmax, PairOrder, has_both_classes, is_good, staircase};
 use crate::card::Card;
 use crate::losses::ScoredQuery;
 use crate::metrics::Discount;
@@ -56,6 +56,10 @@ impl LossAugmentedArgmax for NdcgSearch {
             goods += 1;
         }
         1.0 - gained / ideal
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        has_both_classes(labels, self.threshold)
     }
 
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {

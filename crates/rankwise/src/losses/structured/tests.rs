@@ -119,6 +119,77 @@ fn ndcg_agrees_with_all_rankings_cut_or_not_by_both_discounts() {
 fn reciprocal_rank_agrees_with_all_rankings_cut_or_not() {
     for (k, measure) in [(0, "mrr"), (1, "mrr@1"), (2, "mrr@2"), (4, "mrr@4"), (9, "mrr@9")] {
         agrees_with_enumeration(MrrSearch { threshold: 1.0, k }, measure, lead_by_first_good);
+        agrees_with_enumeration(MrrPairSearch { threshold: 1.0, k }, measure, lead_by_pairs);
+    }
+}
+
+/// `w·δφ_dorm` by its definition, against the mean of all perfect rankings: each document is at each of the places
+/// of its gain equally often.
+fn lead_by_places(search: DormSearch) -> impl Fn(&[f32], &[f64], &[u32]) -> f64 {
+    move |labels, scores, order| {
+        let places = if search.cut_off == 0 { order.len() } else { search.cut_off };
+        let pulls: Vec<f64> = (0..places).map(|p| 1.0 / (1.0 + p as f64).powf(search.decay)).collect();
+        let pull = |place: usize| pulls.get(place).copied().unwrap_or(0.0);
+        let gain = |i: usize| search.gain.of(labels[i], search.threshold);
+        let lead = |(place, &d): (usize, &u32)| {
+            let i = d as usize;
+            let first = (0..labels.len()).filter(|&j| gain(j) > gain(i)).count();
+            let end = (0..labels.len()).filter(|&j| gain(j) >= gain(i)).count();
+            let mean = (first..end).map(pull).sum::<f64>() / (end - first) as f64;
+            scores[i] * (mean - pull(place))
+        };
+        order.iter().enumerate().map(lead).sum()
+    }
+}
+
+#[test]
+fn dorm_agrees_with_all_rankings_of_binary_and_graded_documents() {
+    let (binary, graded) = ((Gain::Binary, "binary"), (Gain::Exp2, "exp2"));
+    let (log2, letor) = ((Discount::Log2, "log2"), (Discount::Letor, "letor"));
+    for ((gain, worth), (discount, name), k, decay, cut_off) in [
+        (binary, log2, 0, 0.5, 0),
+        (binary, letor, 3, 0.5, 5),
+        (binary, log2, 10, 0.5, 3),
+        (graded, log2, 0, 0.5, 0),
+        (graded, letor, 0, 0.5, 0),
+        (graded, letor, 2, 1.0, 0),
+        (graded, log2, 3, 0.5, 5),
+        (graded, log2, 1, 0.5, 1),
+    ] {
+        let cut = if k == 0 { String::new() } else { format!("@{k}") };
+        let search = DormSearch { gain, threshold: 1.0, k, discount, decay, cut_off };
+        let measure = format!("ndcg{cut}:discount={name}:gain={worth}");
+        agrees_with_enumeration(search, &measure, lead_by_places(search));
+    }
+}
+
+/// Large queries: the dynamic programme, the assignment from good potentials and the one from none find the same.
+#[test]
+fn the_merge_and_the_assignment_agree_on_large_queries() {
+    for seed in 0..60 {
+        let mut random = rng::stream(seed, &[2]);
+        let n = random.random_range(20..120);
+        let kinds = [2, 2, 2, 3][seed as usize % 4];
+        let gains: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(0..kinds)) / 20.0).collect();
+        let unit = [0.0, 0.0003, 0.01, 0.3][seed as usize / 4 % 4];
+        let scores: Vec<f64> = (0..n).map(|_| unit * f64::from(random.random_range(-30..30))).collect();
+        let query = ScoredQuery { labels: &[], scores: &scores, seed };
+        let k = if seed % 3 == 0 { n } else { random.random_range(1..12) };
+        let cut_off = if seed % 5 < 3 { n } else { random.random_range(1..20) };
+        let pull = |cut: usize| (0..cut).map(|p| 1.0 / (1.0 + p as f64).sqrt()).collect::<Vec<f64>>();
+        let worth: Vec<f64> = (0..k).map(|p| Discount::Log2.at(p)).collect();
+        let placing = placing::Placing::new(query, &gains, pull(cut_off), worth.clone());
+        let value = |order: &[u32]| {
+            let document = |(place, &i): (usize, &u32)| {
+                let d = placing.documents[i as usize] as usize;
+                let weight = |weights: &[f64]| weights.get(place).copied().unwrap_or(0.0);
+                weight(&pull(cut_off)) * scores[d] - weight(&worth) * gains[d]
+            };
+            order.iter().enumerate().map(document).sum::<f64>()
+        };
+        let merged = value(&merge::Merge::new(&placing).solve());
+        let assigned = value(&placing.by_assignment());
+        assert!((merged - assigned).abs() < 1e-10 * (1.0 + merged.abs()), "{merged} against {assigned}");
     }
 }
 

@@ -214,22 +214,6 @@ impl Trial {
     }
 }
 
-/// The weighted mean of the measure over the queries that it does not skip; 0 when it skips all.
-pub(super) fn measure(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
-    let values: Vec<Option<f64>> = (0..data.query_count())
-        .into_par_iter()
-        .map_init(<(Vec<f64>, Sorter)>::default, |(scores, sorter), q| {
-            let query = data.query(q);
-            scores.resize(query.len(), 0.0);
-            query.dot(weights, scores);
-            metric.value_of_scores(query.labels(), scores, sorter)
-        })
-        .collect();
-    let kept = data.queries().zip(values).filter_map(|(q, v)| Some((q.weight(), v?)));
-    let (sum, weight) = kept.fold((0.0, 0.0), |(sum, weight), (w, v)| (sum + w * v, weight + w));
-    if weight > 0.0 { sum / weight } else { 0.0 }
-}
-
 /// Each query's part in the weighted mean.
 fn shares(data: &Dataset, metric: &dyn Metric) -> Vec<f64> {
     let is_skipped = |q: Query<'_>| metric.empty() == Empty::Skip && metric.is_undefined(q.labels());

@@ -53,7 +53,7 @@ fn fit(learner: &CoordinateAscent, train: &Dataset, valid: Option<&Dataset>) -> 
 }
 
 fn weights(fitted: &Fitted) -> &[f64] {
-    let Model::Linear { weights, .. } = &fitted.model;
+    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
     weights
 }
 

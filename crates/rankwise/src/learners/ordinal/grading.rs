@@ -1,0 +1,70 @@
+//! The grades of the training documents, as an ordinal learner sees them: by their order alone.
+
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::models::{Model, Record};
+
+/// More grades than this are taken to be real-valued targets, for which thresholds make no sense.
+const MOST_GRADES: usize = 1000;
+
+/// The grades there are, and which of them each document has.
+pub(super) struct Grading {
+    /// The different grades of documents that count, ascending.
+    pub(super) grades: Vec<f32>,
+    /// The number of each document's grade; of no meaning for documents of weight 0.
+    pub(super) ranks: Vec<usize>,
+    /// The weight of each document: that of its query.
+    pub(super) weights: Vec<f64>,
+}
+
+impl Grading {
+    /// The grades of `data`, for the learner called `learner`.
+    pub(super) fn of(data: &Dataset, learner: &str) -> Result<Grading> {
+        let weights: Vec<f64> =
+            data.queries().flat_map(|q| std::iter::repeat_n(q.weight(), q.len())).collect();
+        let counting = data.labels().iter().zip(&weights).filter(|(_, weight)| **weight > 0.0);
+        let mut grades: Vec<f32> = counting.map(|(label, _)| *label).collect();
+        grades.sort_by(f32::total_cmp);
+        grades.dedup();
+        if grades.len() > MOST_GRADES {
+            return Err(Error::data(format!(
+                "the training documents have {} different grades; {learner} places a threshold between every two and \
+                 takes at most {MOST_GRADES} grades",
+                grades.len()
+            )));
+        }
+        let rank = |label: &f32| grades.partition_point(|grade| grade < label);
+        let ranks = data.labels().iter().map(rank).collect();
+        Ok(Grading { grades, ranks, weights })
+    }
+
+    /// The weights of the documents, each grade's changed by a factor so that all sum to the same.
+    pub(super) fn balanced_weights(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.grades.len()];
+        let counting = || self.ranks.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
+        counting().for_each(|(&rank, weight)| sums[rank] += weight);
+        let share = sums.iter().sum::<f64>() / sums.len() as f64;
+        let balanced = |(&rank, &weight)| if weight > 0.0 { weight * share / sums[rank] } else { 0.0 };
+        self.ranks.iter().zip(&self.weights).map(balanced).collect()
+    }
+
+    /// Adds to `record` how well `model` predicts the grades of the `data` it was learned from.
+    pub(super) fn tell(&self, model: &Model, data: &Dataset, record: &mut Record) -> Result<()> {
+        let predicted = model.grades(data)?;
+        let (mut error, mut right, mut total) = (0.0, 0.0, 0.0);
+        for ((&predicted, &label), weight) in predicted.iter().zip(data.labels()).zip(&self.weights) {
+            error += weight * (f64::from(predicted) - f64::from(label)).abs();
+            right += if predicted == label { *weight } else { 0.0 };
+            total += weight;
+        }
+        record.figures.push(("mean absolute error of the grades".into(), error / total));
+        record.figures.push(("share of grades predicted right".into(), right / total));
+        if let [sole] = self.grades[..] {
+            record.notes.push(format!(
+                "every training document has grade {sole}: there was no order to learn, and {sole} is all the model \
+                 predicts"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! OC-SVM: ordinal regression with parallel hyperplanes and a fixed margin (Shashua and Levin, NIPS 2002).
+//!
+//! ```text
+//! min_{w, b_1 ≤ … ≤ b_{l−1}} ½‖w‖² + C Σ_r ( Σ_{i below b_r} v_i [1 + w·x_i − b_r]₊ + Σ_{i above b_r} v_i [1 − w·x_i + b_r]₊ ) / Σ v_i
+//! ```
+//!
+//! `v_i` is the weight of the document's query; balanced, over the share of the document's grade, so that all grades
+//! count the same in sum. Unbalanced, as published, `w = 0` and the commonest grade for all is often the optimum
+//! where few documents are relevant: a hinge gains nothing by places where the rarer grades are likelier than
+//! elsewhere but still not likelier than the common one. With explicit constraints, the documents of the two grades next to a
+//! threshold count there; with implicit ones (Chu and Keerthi, 2007) all documents do. The thresholds are minimised
+//! out exactly, which leaves a convex risk of `w` to the cutting planes. A document's predicted grade is the first
+//! whose threshold is above its score.
+
+use super::grading::Grading;
+use crate::card::Card;
+use crate::error::Result;
+use crate::learners::margin::{self, Margin};
+use crate::learners::{Fitted, Learner, Task};
+use crate::losses::{Constraints, ThresholdHinge};
+use crate::models::Model;
+use crate::solvers::{Bundle, ThresholdRisk, Units};
+use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A linear large-margin model of grades.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OcSvm {
+    /// Weight C > 0 of the mean loss of a document against ½‖w‖²: larger fits the training documents closer.
+    pub c: f64,
+    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
+    pub gap: f64,
+    /// The most cutting planes to add, at least 1.
+    pub rounds: u64,
+    /// Whether w is in units of the features' standard deviations; false for features as they stand.
+    pub scale: bool,
+    /// Which documents a threshold is to part: `explicit` (those of the two grades next to it) or `implicit` (all).
+    pub constraints: Constraints,
+    /// Whether all grades count the same in sum, however many documents they have; false as published.
+    pub balance: bool,
+}
+
+impl Default for OcSvm {
+    fn default() -> Self {
+        let constraints = Constraints::Explicit;
+        OcSvm { c: 1.0, gap: 1e-3, rounds: 2000, scale: true, constraints, balance: true }
+    }
+}
+
+impl Learner for OcSvm {
+    const CARD: Card = Card {
+        name: "oc-svm",
+        title: "OC-SVM",
+        summary: "A linear model of large margin between neighbouring grades, which also predicts the grade.",
+        citations: &["shashua2002ranking", "chu2007support", "joachims2009cutting"],
+    };
+
+    fn check(&self) -> Result<()> {
+        Margin { bundle: self.bundle(), scale: self.scale }.check()
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let data = task.train;
+        let grading = Grading::of(data, Self::CARD.name)?;
+        let weights = if self.balance { grading.balanced_weights() } else { grading.weights.clone() };
+        let hinge = ThresholdHinge::new(grading.ranks.clone(), weights, self.constraints);
+        let units = if self.scale { Units::deviations(data) } else { Units::default() };
+        let risk = ThresholdRisk::new(data, units, hinge);
+        let fit = self.bundle().minimize(&risk, watch);
+        let mut record = margin::record(&fit, self.bundle(), watch.stop());
+        let (weights, thresholds) = risk.in_data_units(&fit.weights);
+        let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
+        grading.tell(&model, data, &mut record)?;
+        Ok(Fitted { model, record })
+    }
+}
+
+impl OcSvm {
+    fn bundle(&self) -> Bundle {
+        Bundle { c: self.c, gap: self.gap, rounds: self.rounds }
+    }
+}

@@ -1,0 +1,219 @@
+//! PRank: a perceptron with thresholds between the grades (Crammer and Singer, NIPS 2001).
+//!
+//! ```text
+//! for a document x of grade y whose predicted grade min{r : w·x < b_r} is another, with y_r = +1 if y > r else −1:
+//!     τ_r = y_r  if (w·x − b_r)·y_r ≤ 0  else 0 ,        w ← w + (Σ_r τ_r)·x ,        b_r ← b_r − τ_r
+//! ```
+//!
+//! The thresholds stay in order by themselves. A query's weight multiplies the steps of its documents; where weights
+//! differ that could break the order, and sorting restores it without taking the thresholds further from any that
+//! are in order, so that the bound on the number of mistakes stands. The averaged model is the mean over all
+//! documents seen: steadier than the last one where no model makes no mistakes.
+
+use super::grading::Grading;
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::validation::measure;
+use crate::learners::{Fitted, Learner, Task};
+use crate::models::{Model, Outcome, Record};
+use crate::rng;
+use crate::solvers::Units;
+use crate::watch::{Step, Stop, Watch};
+use rand::seq::SliceRandom;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Documents between two looks at the request to stop.
+const DOCUMENTS_PER_LOOK: usize = 256;
+
+/// A perceptron of grades.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Prank {
+    /// The most passes through the documents, at least 1; a pass without a mistake is the last.
+    pub passes: u64,
+    /// Whether the model is the mean of those after each document; false for the last one.
+    pub averaged: bool,
+    /// Whether every pass takes the documents in a new random order; false for the order of the data.
+    pub shuffle: bool,
+    /// Whether w is in units of the features' standard deviations; false for features as they stand.
+    pub scale: bool,
+}
+
+impl Default for Prank {
+    fn default() -> Self {
+        Prank { passes: 20, averaged: true, shuffle: true, scale: true }
+    }
+}
+
+impl Learner for Prank {
+    const CARD: Card = Card {
+        name: "prank",
+        title: "PRank",
+        summary: "A perceptron with thresholds between the grades, which also predicts the grade. With validation \
+                  queries the best pass is kept.",
+        citations: &["crammer2001pranking"],
+    };
+
+    fn check(&self) -> Result<()> {
+        if self.passes == 0 {
+            return Err(Error::parameter("passes is 0; it must be at least 1"));
+        }
+        Ok(())
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let grading = Grading::of(task.train, Self::CARD.name)?;
+        let units = if self.scale { Units::deviations(task.train) } else { Units::default() };
+        let mut perceptron = Perceptron::new(task.train, &grading, &units);
+        let mut order: Vec<usize> = (0..task.train.len()).filter(|&i| grading.weights[i] > 0.0).collect();
+        let mut kept = Kept::new(perceptron.planes(self.averaged), task);
+        let (stop, mut passes, mut clean) = (watch.stop().clone(), 0, false);
+        while passes < self.passes && !clean && !stop.requested() {
+            if self.shuffle {
+                order.shuffle(&mut rng::stream(task.seed, &[passes]));
+            }
+            let mistakes = perceptron.pass(&order, &stop);
+            passes += 1;
+            kept.offer(perceptron.planes(self.averaged), passes, task);
+            let Some(mistakes) = mistakes else { break };
+            clean = mistakes == 0;
+            let value = mistakes as f64 / order.len() as f64;
+            watch.step(Step { done: passes, total: Some(self.passes), what: "share of mistakes", value });
+        }
+        let outcome = match (clean, stop.requested()) {
+            (true, _) => Outcome::Converged,
+            (false, true) => Outcome::Interrupted,
+            (false, false) => Outcome::RoundsUsedUp,
+        };
+        let mut record = Record { outcome, rounds: passes, figures: kept.figures(task), notes: Vec::new() };
+        let Planes { weights, thresholds } = kept.planes;
+        let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
+        grading.tell(&model, task.train, &mut record)?;
+        Ok(Fitted { model, record })
+    }
+}
+
+/// Parallel planes between the grades; the weights in the units of the data.
+#[derive(Debug, Clone, PartialEq)]
+struct Planes {
+    weights: Vec<f64>,
+    thresholds: Vec<f64>,
+}
+
+/// The planes as they stand, and what their mean takes.
+struct Perceptron<'a> {
+    data: &'a Dataset,
+    grading: &'a Grading,
+    /// What the weight of a feature moves by for a feature value of 1: 1/u² with features in units of u.
+    pace: Vec<f64>,
+    now: Planes,
+    /// Σ over all moves of `move · (documents seen before it)`: the mean over T documents is `now − late/T`.
+    late: Planes,
+    seen: u64,
+}
+
+impl<'a> Perceptron<'a> {
+    fn new(data: &'a Dataset, grading: &'a Grading, units: &Units) -> Self {
+        let pace = units.in_data_units(&units.in_data_units(&vec![1.0; data.width()])).into_owned();
+        let zero =
+            Planes { weights: vec![0.0; data.width()], thresholds: vec![0.0; grading.grades.len() - 1] };
+        Perceptron { data, grading, pace, now: zero.clone(), late: zero, seen: 0 }
+    }
+
+    /// One pass through the documents in `order`; the number of mistakes, unless it was asked to stop.
+    fn pass(&mut self, order: &[usize], stop: &Stop) -> Option<usize> {
+        let mut mistakes = 0;
+        for documents in order.chunks(DOCUMENTS_PER_LOOK) {
+            if stop.requested() {
+                return None;
+            }
+            mistakes += documents.iter().filter(|&&document| self.see(document)).count();
+        }
+        Some(mistakes)
+    }
+
+    /// Learns from one document; whether its grade was mistaken.
+    fn see(&mut self, document: usize) -> bool {
+        let (row, rank) = (self.data.row(document), self.grading.ranks[document]);
+        let score = row.dot(&self.now.weights);
+        let mistaken = self.now.thresholds.partition_point(|b| *b <= score) != rank;
+        if mistaken {
+            let push = self.move_thresholds(score, rank, self.grading.weights[document]);
+            for (column, x) in row.iter().filter(|(_, x)| !x.is_nan()) {
+                let step = push * self.pace[column] * f64::from(x);
+                self.now.weights[column] += step;
+                self.late.weights[column] += step * self.seen as f64;
+            }
+        }
+        self.seen += 1;
+        mistaken
+    }
+
+    /// Moves the thresholds that have the score on the wrong side by `step`; returns `step·Σ τ_r`.
+    fn move_thresholds(&mut self, score: f64, rank: usize, step: f64) -> f64 {
+        let (mut moved, mut push) = (self.now.thresholds.clone(), 0.0);
+        for (r, threshold) in moved.iter_mut().enumerate() {
+            let side = if rank > r { 1.0 } else { -1.0 };
+            if (score - *threshold) * side <= 0.0 {
+                *threshold -= side * step;
+                push += side * step;
+            }
+        }
+        moved.sort_by(f64::total_cmp);
+        for ((late, now), new) in self.late.thresholds.iter_mut().zip(&self.now.thresholds).zip(&moved) {
+            *late += (new - now) * self.seen as f64;
+        }
+        self.now.thresholds = moved;
+        push
+    }
+
+    fn planes(&self, averaged: bool) -> Planes {
+        if !averaged || self.seen == 0 {
+            return self.now.clone();
+        }
+        let mean = |now: &[f64], late: &[f64]| -> Vec<f64> {
+            now.iter().zip(late).map(|(now, late)| now - late / self.seen as f64).collect()
+        };
+        let weights = mean(&self.now.weights, &self.late.weights);
+        let mut thresholds = mean(&self.now.thresholds, &self.late.thresholds);
+        // The mean of ordered thresholds is ordered, but for rounding.
+        thresholds.sort_by(f64::total_cmp);
+        Planes { weights, thresholds }
+    }
+}
+
+/// The planes of the best pass by the validation queries; without any, of the last.
+struct Kept {
+    planes: Planes,
+    pass: u64,
+    criterion: f64,
+}
+
+impl Kept {
+    fn new(planes: Planes, task: &Task<'_>) -> Self {
+        let criterion = criterion(&planes, task);
+        Kept { planes, pass: 0, criterion }
+    }
+
+    fn offer(&mut self, planes: Planes, pass: u64, task: &Task<'_>) {
+        let criterion = criterion(&planes, task);
+        if task.valid.is_none() || self.pass == 0 || criterion > self.criterion {
+            *self = Kept { planes, pass, criterion };
+        }
+    }
+
+    fn figures(&self, task: &Task<'_>) -> Vec<(String, f64)> {
+        if task.valid.is_none() {
+            return Vec::new();
+        }
+        let measure = format!("{} (valid)", task.metric.name());
+        vec![(measure, self.criterion), ("pass kept".into(), self.pass as f64)]
+    }
+}
+
+/// The measure on the validation queries; 0 without any.
+fn criterion(planes: &Planes, task: &Task<'_>) -> f64 {
+    task.valid.map_or(0.0, |valid| measure(valid, task.metric, &planes.weights))
+}

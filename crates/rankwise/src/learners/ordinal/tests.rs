@@ -1,0 +1,230 @@
+//! What can be worked out by hand, and what the papers claim.
+
+use super::grading::Grading;
+use super::oc_svm::OcSvm;
+use super::prank::Prank;
+use crate::data::{Dataset, Features, Parts};
+use crate::learners::{Fitted, Learner, Task};
+use crate::losses::Constraints;
+use crate::metrics::{Conventions, parse};
+use crate::models::{Model, Outcome};
+use crate::watch::Silent;
+use proptest::prelude::*;
+
+/// One feature, every document its own query.
+fn documents(values: &[f32], labels: &[f32], weights: Option<Vec<f32>>) -> Dataset {
+    Dataset::new(Parts {
+        features: Features::Dense { width: 1, values: values.to_vec() },
+        labels: labels.to_vec(),
+        bounds: (0..=labels.len()).collect(),
+        query_ids: (0..labels.len()).map(|q| format!("q{q}")).collect(),
+        query_weights: weights,
+        ..Parts::default()
+    })
+    .unwrap()
+}
+
+fn learn(learner: &impl Learner, train: &Dataset, valid: Option<&Dataset>) -> Fitted {
+    let metric = parse("ndcg", &Conventions::default()).unwrap();
+    let task = Task { train, valid, metric: metric.as_ref(), seed: 1 };
+    learner.fit(&task, &mut Silent::default()).unwrap()
+}
+
+fn planes(fitted: &Fitted) -> (&[f64], &[f64], &[f32]) {
+    let Model::Ordinal { weights, thresholds, grades } = &fitted.model else { panic!("an ordinal model") };
+    (weights, thresholds, grades)
+}
+
+fn figure(fitted: &Fitted, name: &str) -> f64 {
+    fitted.record.figures.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+/// Documents at −1 and 1: at the best threshold, 0, the mean loss is `[1 − w]₊`, so that the least of
+/// `½w² + C[1 − w]₊` is at `min(C, 1)`.
+#[test]
+fn two_documents_by_hand() {
+    let train = documents(&[1.0, -1.0], &[7.0, 3.0], None);
+    for (c, expected) in [(0.25, 0.25), (0.8, 0.8), (5.0, 1.0)] {
+        for constraints in [Constraints::Explicit, Constraints::Implicit] {
+            let fitted =
+                learn(&OcSvm { c, gap: 1e-9, scale: false, constraints, ..OcSvm::default() }, &train, None);
+            let (weights, thresholds, grades) = planes(&fitted);
+            assert!((weights[0] - expected).abs() < 1e-4, "C = {c}: {weights:?}");
+            assert!(thresholds[0].abs() < 1e-9, "C = {c}: {thresholds:?}");
+            assert_eq!(grades, [3.0, 7.0]);
+            assert_eq!(fitted.model.grades(&train).unwrap(), [7.0, 3.0]);
+            assert_eq!(figure(&fitted, "share of grades predicted right"), 1.0);
+        }
+    }
+}
+
+#[test]
+fn a_query_of_weight_2_is_two_queries_and_one_of_weight_0_none() {
+    let values = [0.0, 2.0, 1.0, 0.5, 9.0];
+    let labels = [0.0, 1.0, 2.0, 1.0, 3.0];
+    let weighted = documents(&values, &labels, Some(vec![1.0, 2.0, 1.0, 1.0, 0.0]));
+    let repeated = documents(&[0.0, 2.0, 2.0, 1.0, 0.5], &[0.0, 1.0, 1.0, 2.0, 1.0], None);
+    for constraints in [Constraints::Explicit, Constraints::Implicit] {
+        let learner = OcSvm { gap: 1e-9, scale: false, constraints, balance: false, ..OcSvm::default() };
+        let (one, other) = (learn(&learner, &weighted, None), learn(&learner, &repeated, None));
+        assert_eq!(planes(&one).2, [0.0, 1.0, 2.0]);
+        for name in ["primal objective", "mean absolute error of the grades"] {
+            let (a, b) = (figure(&one, name), figure(&other, name));
+            assert!((a - b).abs() < 1e-6, "{name}: {a} and {b}");
+        }
+    }
+}
+
+/// At 0 there are three documents of grade 0; at 1 three more, and one of grade 1. The common grade is likelier at
+/// both places, so that no weight helps, unless the grades count the same: then it is as with six of grade 1.
+#[test]
+fn a_rare_grade_counts_when_balanced() {
+    let rare = documents(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], None);
+    let learner = OcSvm { c: 1e3, scale: false, gap: 1e-9, ..OcSvm::default() };
+    let unbalanced = learn(&OcSvm { balance: false, ..learner.clone() }, &rare, None);
+    assert_eq!(planes(&unbalanced).0, [0.0]);
+    assert!(unbalanced.record.notes[0].contains("no weights have a smaller loss"));
+    let even = documents(
+        &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        None,
+    );
+    let (balanced, even) = (learn(&learner, &rare, None), learn(&learner, &even, None));
+    assert!(planes(&balanced).0[0] > 0.5, "{:?}", planes(&balanced));
+    let (a, b) = (figure(&balanced, "primal objective"), figure(&even, "primal objective"));
+    assert!((a - b).abs() < 1e-6 * a, "{a} and {b}");
+}
+
+/// Three steps from `w = 0, b = (0, 0)`, each a mistake: at x = 1 of the lowest grade to `−2, (1, 1)`; at x = 2 of
+/// the highest to `2, (0, 0)`; at x = −1 of the middle one, where only the first threshold is wrong, to `1, (−1, 0)`.
+#[test]
+fn three_steps_of_prank_by_hand() {
+    let train = documents(&[1.0, 2.0, -1.0], &[0.0, 4.0, 1.0], None);
+    let learner = Prank { passes: 1, averaged: false, shuffle: false, scale: false };
+    let last = learn(&learner, &train, None);
+    assert_eq!(planes(&last), (&[1.0][..], &[-1.0, 0.0][..], &[0.0, 1.0, 4.0][..]));
+    assert_eq!(last.record.outcome, Outcome::RoundsUsedUp);
+    // Scores 1, 2, −1 against (−1, 0): grades 4, 4, 1, so that one is wrong, by 4.
+    assert_eq!(figure(&last, "mean absolute error of the grades"), 4.0 / 3.0);
+    assert_eq!(figure(&last, "share of grades predicted right"), 2.0 / 3.0);
+    let mean = learn(&Prank { averaged: true, ..learner }, &train, None);
+    let (weights, thresholds, _) = planes(&mean);
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-15;
+    assert!(near(weights[0], 1.0 / 3.0) && near(thresholds[0], 0.0) && near(thresholds[1], 1.0 / 3.0));
+}
+
+#[test]
+fn prank_stops_after_a_pass_without_a_mistake() {
+    let train = documents(&[1.0, 2.0, 3.0], &[0.0, 1.0, 2.0], None);
+    let fitted = learn(&Prank { passes: 10_000, averaged: false, ..Prank::default() }, &train, None);
+    assert_eq!(fitted.record.outcome, Outcome::Converged);
+    assert!(fitted.record.rounds < 10_000);
+    assert_eq!(fitted.model.grades(&train).unwrap(), train.labels());
+}
+
+/// More passes never choose worse, the pass kept is the first as good as any, and what is kept is what that many
+/// passes alone give.
+#[test]
+fn prank_keeps_the_pass_that_is_best_on_the_validation_queries() {
+    let noise = |i: u32| (i.wrapping_mul(2_654_435_761) >> 20) as f32 / 4096.0;
+    let values: Vec<f32> = (0..80).map(noise).collect();
+    let labels: Vec<f32> = (0..40).map(|i| (values[2 * i] * 3.0 + noise(i as u32 + 500)).floor()).collect();
+    let data = |queries: usize| {
+        Dataset::new(Parts {
+            features: Features::Dense { width: 2, values: values.clone() },
+            labels: labels.clone(),
+            bounds: (0..=queries).map(|q| q * 40 / queries).collect(),
+            query_ids: (0..queries).map(|q| format!("q{q}")).collect(),
+            ..Parts::default()
+        })
+        .unwrap()
+    };
+    let (train, valid) = (data(2), data(8));
+    let learner = Prank { passes: 12, averaged: false, ..Prank::default() };
+    let chosen = learn(&learner, &train, Some(&valid));
+    let passes: Vec<f64> = (1..=12)
+        .map(|passes| {
+            figure(&learn(&Prank { passes, ..learner.clone() }, &train, Some(&valid)), "ndcg (valid)")
+        })
+        .collect();
+    let kept = figure(&chosen, "pass kept") as usize;
+    assert!(passes.is_sorted(), "another pass must not make the choice worse: {passes:?}");
+    assert_eq!(passes.iter().position(|v| *v == passes[11]), Some(kept - 1), "{passes:?}");
+    let alone = learn(&Prank { passes: kept as u64, ..learner }, &train, None);
+    assert_eq!(alone.model, chosen.model);
+}
+
+/// The rule as the paper has it, which does nothing to keep the thresholds in order.
+fn by_the_paper(values: &[f32], ranks: &[usize], thresholds: usize, passes: usize) -> (f64, Vec<f64>) {
+    let (mut w, mut b) = (0.0, vec![0.0; thresholds]);
+    for (&x, &rank) in (0..passes).flat_map(|_| values.iter().zip(ranks)) {
+        let score = w * f64::from(x);
+        let predicted = b.iter().position(|b| score < *b).unwrap_or(thresholds);
+        if predicted != rank {
+            let signs: Vec<f64> = (0..thresholds).map(|r| if rank <= r { -1.0 } else { 1.0 }).collect();
+            let wrong = |r: usize| (score - b[r]) * signs[r] <= 0.0;
+            let steps: Vec<f64> = (0..thresholds).map(|r| if wrong(r) { signs[r] } else { 0.0 }).collect();
+            w += steps.iter().sum::<f64>() * f64::from(x);
+            b.iter_mut().zip(&steps).for_each(|(b, step)| *b -= step);
+        }
+        assert!(b.is_sorted(), "the theorem of Crammer and Singer: {b:?}");
+    }
+    (w, b)
+}
+
+proptest! {
+    #[test]
+    fn prank_keeps_its_thresholds_in_order(
+        rows in proptest::collection::vec((-8i8..8, 0usize..5), 1..30), passes in 1usize..4,
+    ) {
+        let values: Vec<f32> = rows.iter().map(|(x, _)| f32::from(*x) / 4.0).collect();
+        let labels: Vec<f32> = rows.iter().map(|(_, grade)| *grade as f32).collect();
+        let train = documents(&values, &labels, None);
+        let grading = Grading::of(&train, "prank").unwrap();
+        let (w, b) = by_the_paper(&values, &grading.ranks, grading.grades.len() - 1, passes);
+        let learner = Prank { passes: passes as u64, averaged: false, shuffle: false, scale: false };
+        let last = learn(&learner, &train, None);
+        prop_assert_eq!(planes(&last).0, &[w][..]);
+        prop_assert_eq!(planes(&last).1, &b[..]);
+        // Steps of other sizes than 1, and the mean, must be in order as well.
+        let weights = rows.iter().map(|(x, _)| f32::from(*x).abs() / 3.0 + 0.1).collect();
+        let weighted = documents(&values, &labels, Some(weights));
+        for averaged in [false, true] {
+            let fitted = learn(&Prank { averaged, ..learner.clone() }, &weighted, None);
+            prop_assert!(planes(&fitted).1.is_sorted(), "{:?}", planes(&fitted).1);
+        }
+    }
+}
+
+#[test]
+fn real_valued_targets_are_refused_and_a_sole_grade_is_told() {
+    let many: Vec<f32> = (0..1001).map(|i| i as f32 / 8.0).collect();
+    let (real, sole) = (documents(&many, &many, None), documents(&[1.0, 2.0], &[2.5, 2.5], None));
+    let metric = parse("ndcg", &Conventions::default()).unwrap();
+    let task = Task { train: &real, valid: None, metric: metric.as_ref(), seed: 1 };
+    let refusals = [
+        OcSvm::default().fit(&task, &mut Silent::default()).unwrap_err().to_string(),
+        Prank::default().fit(&task, &mut Silent::default()).unwrap_err().to_string(),
+    ];
+    for (name, refusal) in ["oc-svm", "prank"].iter().zip(&refusals) {
+        assert!(refusal.contains("1001 different grades") && refusal.contains(name), "{refusal}");
+    }
+    for fitted in [learn(&OcSvm::default(), &sole, None), learn(&Prank::default(), &sole, None)] {
+        assert_eq!(planes(&fitted), (&[0.0][..], &[][..], &[2.5][..]));
+        assert_eq!(fitted.record.outcome, Outcome::Converged);
+        assert!(fitted.record.notes[0].contains("has grade 2.5"), "{:?}", fitted.record.notes);
+    }
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_name() {
+    for (name, learner) in [
+        ("c", OcSvm { c: -1.0, ..OcSvm::default() }),
+        ("gap", OcSvm { gap: 1.0, ..OcSvm::default() }),
+        ("rounds", OcSvm { rounds: 0, ..OcSvm::default() }),
+    ] {
+        assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
+    }
+    let error = Prank { passes: 0, ..Prank::default() }.check().unwrap_err().to_string();
+    assert!(error.starts_with("passes is 0"), "{error}");
+}

@@ -1,0 +1,127 @@
+//! IR SVM: Ranking SVM whose pairs count by what is lost when they are swapped (Cao, Xu, Liu, Li, Huang and Hon, SIGIR
+//! 2006).
+//!
+//! ```text
+//! min_w ½‖w‖² + C/Q Σ_q μ_q Σ_{rᵢ>rⱼ} τ(rᵢ,rⱼ)·[1 − w·(xᵢ − xⱼ)]₊ ,      μ_q = 1/#pairs(q)
+//! ```
+//!
+//! `τ(a,b)` is the drop in NDCG@1 when a document of grade `a` and one of grade `b`, both drawn at random, are swapped
+//! in a perfect ranking, as the mean over the training queries that have both. Only where `a` is a query's highest
+//! grade can anything drop, and then with the chance that the first of its `n_a` documents is drawn:
+//! `(1 − gain(b)/gain(a)) / n_a`.
+
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::margin::{self, LargeMargin, Margin};
+use crate::learners::{Fitted, Learner, Task};
+use crate::losses::{GradeWeights, PairHinge, PairSum, PairWeights};
+use crate::metrics::{Conventions, Metric, parse};
+use crate::rank::{Ranking, grade};
+use crate::solvers::Bundle;
+use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The most grades whose pairs are told apart.
+const MOST_GRADES: usize = 256;
+
+/// A linear large-margin ranker of pairs that count by their grades, and alike per query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct IrSvm {
+    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
+    pub c: f64,
+    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
+    pub gap: f64,
+    /// The most cutting planes to add, at least 1.
+    pub rounds: u64,
+    /// Whether w is in units of the features' standard deviations; false for features as they stand.
+    pub scale: bool,
+}
+
+impl Default for IrSvm {
+    fn default() -> Self {
+        IrSvm { c: 1.0, gap: 1e-3, rounds: 2000, scale: true }
+    }
+}
+
+impl Learner for IrSvm {
+    const CARD: Card = Card {
+        name: "ir-svm",
+        title: "IR SVM",
+        summary: "Ranking SVM with pairs weighted by their grades' effect on NDCG@1, and queries alike.",
+        citations: &["cao2006adapting", "joachims2009cutting"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.solver().check()
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let count = distinct_grades(task.train).len();
+        if count > MOST_GRADES {
+            return Err(Error::data(format!(
+                "the training labels have {count} distinct grades; ir-svm weighs every pair of grades and takes \
+                 at most {MOST_GRADES}"
+            )));
+        }
+        Ok(margin::fit(self, task, watch))
+    }
+}
+
+impl LargeMargin for IrSvm {
+    type Loss = PairHinge;
+
+    fn loss(&self, train: &Dataset) -> PairHinge {
+        PairHinge(PairWeights { sum: PairSum::Mean, grades: Some(swap_drops(train)) })
+    }
+
+    fn solver(&self) -> Margin {
+        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
+        Margin { bundle, scale: self.scale }
+    }
+}
+
+fn distinct_grades(train: &Dataset) -> Vec<f32> {
+    let mut grades: Vec<f32> = train.labels().iter().map(|&l| grade(l)).collect();
+    grades.sort_by(f32::total_cmp);
+    grades.dedup_by(|a, b| a == b);
+    grades
+}
+
+/// τ of every pair of grades in the training queries.
+pub(super) fn swap_drops(train: &Dataset) -> GradeWeights {
+    let metric = parse("ndcg@1", &Conventions::default()).expect("a known measure");
+    let grades = distinct_grades(train);
+    let number = |label: f32| grades.partition_point(|g| *g < grade(label));
+    // Of each pair of grade numbers, the better first: drops, and queries that have both.
+    let mut sums: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+    for query in train.queries() {
+        let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
+        query.labels().iter().for_each(|&l| *counts.entry(number(l)).or_default() += 1);
+        let highest = counts.keys().next_back().copied();
+        for (&better, &count) in &counts {
+            for (&worse, _) in counts.range(..better) {
+                let (drop, queries) = sums.entry((better, worse)).or_default();
+                *queries += query.weight();
+                if Some(better) == highest {
+                    let chance = 1.0 / f64::from(count);
+                    *drop += query.weight() * chance * first_lost(&*metric, grades[better], grades[worse]);
+                }
+            }
+        }
+    }
+    let weight = |better: f32, worse: f32| match sums.get(&(number(better), number(worse))) {
+        Some((drop, queries)) if *queries > 0.0 => drop / queries,
+        _ => 0.0,
+    };
+    GradeWeights::new(grades.clone(), weight)
+}
+
+/// What the measure loses when the worse of two documents stands first.
+fn first_lost(metric: &dyn Metric, better: f32, worse: f32) -> f64 {
+    let value = |order: Vec<u32>| metric.value(&[better, worse], &Ranking::from_order(order)).unwrap_or(0.0);
+    value(vec![0, 1]) - value(vec![1, 0])
+}

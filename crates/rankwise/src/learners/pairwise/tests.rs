@@ -1,0 +1,135 @@
+//! What can be worked out by hand, and the weights of pairs against all swaps.
+
+use super::ir_svm::{IrSvm, swap_drops};
+use super::rank_svm::{PairLoss, RankSvm};
+use crate::data::{Dataset, Features, Parts};
+use crate::learners::{Fitted, Learner, Task};
+use crate::metrics::{Conventions, parse};
+use crate::models::{Model, Outcome};
+use crate::rank::Ranking;
+use crate::rng;
+use crate::watch::Silent;
+use rand::RngExt;
+
+fn dataset(values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
+    let query_ids = (1..bounds.len()).map(|q| format!("q{q}")).collect();
+    let features = Features::Dense { width: 1, values };
+    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+}
+
+fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
+    let metric = parse("map", &Conventions::default()).unwrap();
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1 };
+    learner.fit(&task, &mut Silent::default()).unwrap()
+}
+
+fn weight(fitted: &Fitted) -> f64 {
+    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    weights[0]
+}
+
+/// One feature; grades 1, 0, 0 at 1, 0, 0: two pairs of difference 1. A second query has no pairs and does not count.
+///
+/// `½w² + 2C[1 − w]₊` is least at `min(2C, 1)`, and `½w² + 2C[1 − w]₊²` at `4C/(1 + 4C)`.
+#[test]
+fn two_pairs_by_hand() {
+    let train = dataset(vec![1.0, 0.0, 0.0, 7.0], vec![1.0, 0.0, 0.0, 0.0], vec![0, 3, 4]);
+    for c in [0.05, 0.2, 3.0] {
+        for (loss, expected) in
+            [(PairLoss::Hinge, f64::min(2.0 * c, 1.0)), (PairLoss::SquaredHinge, 4.0 * c / (1.0 + 4.0 * c))]
+        {
+            let learner = RankSvm { c, gap: 1e-10, scale: false, loss, ..RankSvm::default() };
+            let fitted = learn(&learner, &train);
+            assert!((weight(&fitted) - expected).abs() < 1e-4, "{loss:?} at {c}: {}", weight(&fitted));
+            assert_eq!(fitted.record.outcome, Outcome::Converged);
+            assert!(fitted.record.notes.iter().any(|n| n.ends_with("order: 1")));
+        }
+        // For IR SVM the pairs count 1 together, times τ = 1: the good one is the only one of its grade.
+        let fitted = learn(&IrSvm { c, gap: 1e-10, scale: false, ..IrSvm::default() }, &train);
+        assert!((weight(&fitted) - c.min(1.0)).abs() < 1e-4, "IR SVM at {c}: {}", weight(&fitted));
+    }
+}
+
+/// Both records hold a certificate: no lower value than the dual objective, which is close to the primal one.
+#[test]
+fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
+    let mut random = rng::stream(9, &[]);
+    let values = (0..60).map(|_| random.random::<f32>()).collect();
+    let labels = (0..60).map(|_| random.random_range(0..3) as f32).collect();
+    let train = dataset(values, labels, vec![0, 20, 40, 60]);
+    let squared = RankSvm { c: 0.1, gap: 1e-7, loss: PairLoss::SquaredHinge, ..RankSvm::default() };
+    let newton = learn(&squared, &train);
+    let planes = {
+        let metric = parse("map", &Conventions::default()).unwrap();
+        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+        crate::learners::margin::fit(&squared, &task, &mut Silent::default())
+    };
+    let figure = |fitted: &Fitted, name: &str| {
+        fitted.record.figures.iter().find(|(n, _)| n == name).expect("a figure of that name").1
+    };
+    for (a, b) in [(&newton, &planes), (&planes, &newton)] {
+        assert!(figure(a, "relative duality gap") <= 1e-7);
+        assert!(figure(a, "dual objective") <= figure(b, "primal objective") * (1.0 + 1e-12));
+    }
+    assert!(newton.record.rounds < planes.record.rounds);
+}
+
+/// Every swap of a document of one grade with one of another in a perfect ranking, by the measure itself.
+#[test]
+fn pair_weights_agree_with_all_swaps() {
+    let metric = parse("ndcg@1", &Conventions::default()).unwrap();
+    for seed in 0..20 {
+        let mut random = rng::stream(seed, &[3]);
+        let labels: Vec<f32> =
+            (0..40).map(|_| [0.0, 1.0, 2.0, 2.5, -1.0][random.random_range(0..5)]).collect();
+        let bounds: Vec<usize> = vec![0, 4, 9, 17, 19, 30, 40];
+        let train = dataset(vec![0.0; 40], labels.clone(), bounds.clone());
+        let found = swap_drops(&train);
+        for (better, worse) in [(2.5, 2.0), (2.5, 0.0), (2.0, 1.0), (2.0, 0.0), (1.0, 0.0), (0.0, -1.0)] {
+            let mut drops = Vec::new();
+            for bound in bounds.windows(2) {
+                let mut perfect = labels[bound[0]..bound[1]].to_vec();
+                perfect.sort_by(|a, b| b.total_cmp(a));
+                let value = |order: Vec<u32>| metric.value(&perfect, &Ranking::from_order(order)).unwrap();
+                let order: Vec<u32> = (0..perfect.len() as u32).collect();
+                let places =
+                    |grade: f32| (0..perfect.len()).filter(|&i| perfect[i] == grade).collect::<Vec<_>>();
+                let mut query = Vec::new();
+                for &i in &places(better) {
+                    for &j in &places(worse) {
+                        let mut swapped = order.clone();
+                        swapped.swap(i, j);
+                        query.push(value(order.clone()) - value(swapped));
+                    }
+                }
+                if !query.is_empty() {
+                    drops.push(query.iter().sum::<f64>() / query.len() as f64);
+                }
+            }
+            let expected = drops.iter().sum::<f64>() / drops.len().max(1) as f64;
+            let tau = found.of(better, worse);
+            if !drops.is_empty() {
+                assert!((tau - expected).abs() < 1e-12, "({better}, {worse}): {tau} for {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_name() {
+    let wrong = [
+        ("c", RankSvm { c: f64::NAN, ..RankSvm::default() }),
+        ("gap", RankSvm { gap: 1.0, ..RankSvm::default() }),
+        ("rounds", RankSvm { rounds: 0, ..RankSvm::default() }),
+    ];
+    for (name, learner) in wrong {
+        assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
+    }
+    assert!(IrSvm { c: -1.0, ..IrSvm::default() }.check().is_err());
+    let train =
+        dataset((0..300).map(|i| i as f32).collect(), (0..300).map(|i| i as f32).collect(), vec![0, 300]);
+    let metric = parse("map", &Conventions::default()).unwrap();
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let error = IrSvm::default().fit(&task, &mut Silent::default()).unwrap_err();
+    assert!(error.to_string().contains("300 distinct grades"), "{error}");
+}

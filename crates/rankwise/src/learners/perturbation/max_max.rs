@@ -1,0 +1,103 @@
+//! Large margin to every perfect ranking of a query (Yang, Tewari and Ravikumar, AISTATS 2012, their rival "MaxMax").
+//!
+//! ```text
+//! min_w ½‖w‖² + C/Q Σ_q [ max_y { 1 − NDCG@k(y) + f(s,y) } − min_{z perfect} f(s,z) ] ,   s = X_q·w ,
+//! f(s,y) = Σᵢ (1 + yᵢ)^−decay · sᵢ ,   yᵢ the place of document i, from 0
+//! ```
+
+use super::Version;
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero, check_sets};
+use crate::learners::{Fitted, Learner, Task};
+use crate::losses::Subsampled;
+use crate::losses::perturbation::MaxMax as Loss;
+use crate::losses::structured::DormSearch;
+use crate::metrics::Discount;
+use crate::solvers::Bundle;
+use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A linear large-margin ranker for NDCG that sets all perfect rankings apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MaxMax {
+    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
+    pub c: f64,
+    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
+    pub gap: f64,
+    /// The most cutting planes to add, at least 1.
+    pub rounds: u64,
+    /// Whether w is in units of the features' standard deviations; false for features as they stand.
+    pub scale: bool,
+    /// How much of a ranking counts: `full`, as k, discount, decay and cut_off say, or `top`, the first place alone.
+    pub version: Version,
+    /// Places that count in the NDCG; 0 for all of them.
+    pub k: usize,
+    /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    pub discount: Discount,
+    /// How fast the weight (1 + place)^−decay of a place falls in f, above 0.
+    pub decay: f64,
+    /// Places that weigh anything in f; 0 for all of them.
+    pub cut_off: usize,
+    /// Documents in each random set of a query's that the loss is taken over, at least 2; 0 for all at once.
+    pub documents: usize,
+    /// Random sets of each query, at least 1.
+    pub draws: usize,
+}
+
+impl Default for MaxMax {
+    fn default() -> Self {
+        let DormSearch { k, discount, decay, cut_off, .. } = DormSearch::default();
+        let version = Version::Full;
+        MaxMax {
+            c: 1.0,
+            gap: 1e-3,
+            rounds: 2000,
+            scale: true,
+            version,
+            k,
+            discount,
+            decay,
+            cut_off,
+            documents: 3,
+            draws: 100,
+        }
+    }
+}
+
+impl Learner for MaxMax {
+    const CARD: Card = Card {
+        name: "max-max",
+        title: "MaxMax",
+        summary: "A linear model of large margin to all perfect rankings of each query at once.",
+        citations: &["yang2012perturbation", "joachims2009cutting"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.solver().check()?;
+        check_sets(self.documents, self.draws)?;
+        check_above_zero("decay", self.decay)
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(margin::fit(self, task, watch))
+    }
+}
+
+impl LargeMargin for MaxMax {
+    type Loss = Subsampled<Loss>;
+
+    fn loss(&self, _: &Dataset) -> Self::Loss {
+        let &MaxMax { k, discount, decay, cut_off, .. } = self;
+        let loss = Loss(self.version.of(DormSearch { k, discount, decay, cut_off, ..DormSearch::default() }));
+        Subsampled { loss, documents: self.documents, draws: self.draws }
+    }
+
+    fn solver(&self) -> Margin {
+        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
+        Margin { bundle, scale: self.scale }
+    }
+}

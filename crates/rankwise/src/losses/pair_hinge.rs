@@ -1,0 +1,146 @@
+//! Hinges over pairs of documents of different grade: the losses of Ranking SVM (Herbrich, Graepel and Obermayer
+//! 1999; Joachims 2002).
+//!
+//! ```text
+//! L(s) = μ Σ_{rᵢ>rⱼ} τ(rᵢ,rⱼ)·ℓ(mᵢⱼ) ,    mᵢⱼ = [1 − (sᵢ − sⱼ)]₊ ,    ℓ(m) = m or m²
+//! ```
+//!
+//! With `Mᵢ = Σⱼ τmᵢⱼ` over the worse and `M′ⱼ = Σᵢ τmᵢⱼ` over the better documents, `Σ τm = Σ M`, and for the square
+//! `∂L/∂s = 2(M′ − M)` and `L = Σ M + ½ s·∂L/∂s`. Both sums need only how many short pairs a document is in and the
+//! scores on the other side, so no pair is ever written down: O(n log n), or O(n·(log n + grades)) where pairs
+//! are weighted by their grades.
+
+mod grades;
+mod short_pairs;
+#[cfg(test)]
+mod tests;
+
+use super::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
+use crate::card::Card;
+use grades::Numbered;
+use short_pairs::ShortPairs;
+
+pub use grades::GradeWeights;
+
+pub(super) const HINGE: Card = Card {
+    name: "pair-hinge",
+    title: "Pair hinge",
+    summary: "By how much pairs of documents of different grade fall short of a lead of 1, added up.",
+    citations: &["herbrich1999support", "joachims2002optimizing"],
+};
+
+pub(super) const SQUARED: Card = Card {
+    name: "pair-squared-hinge",
+    title: "Squared pair hinge",
+    summary: "The squares of what pairs of documents of different grade fall short of a lead of 1, added up.",
+    citations: &["chapelle2010efficient", "lee2014large"],
+};
+
+/// How much a query's pairs count together: μ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PairSum {
+    /// Every pair counts 1, so a query counts more the more pairs it has.
+    #[default]
+    Total,
+    /// The pairs of a query count 1 together.
+    Mean,
+}
+
+/// How much each pair of documents of different grade counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PairWeights {
+    /// μ: what a query's pairs count together.
+    pub sum: PairSum,
+    /// τ: what a pair counts by its grades; 1 where nothing is said.
+    pub grades: Option<GradeWeights>,
+}
+
+impl PairWeights {
+    fn factor(&self, documents: &Numbered) -> f64 {
+        match self.sum {
+            PairSum::Total => 1.0,
+            PairSum::Mean => 1.0 / documents.pairs().max(1.0),
+        }
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        let documents = Numbered::new(labels, self.grades.as_ref());
+        match &self.grades {
+            None => documents.pairs() > 0.0,
+            Some(weights) => weights.count_some(&documents.counts),
+        }
+    }
+}
+
+/// The sum of what pairs fall short of a lead of 1.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PairHinge(pub PairWeights);
+
+impl QueryLoss for PairHinge {
+    fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
+        let pairs = ShortPairs::new(&self.0, query);
+        let mut value = 0.0;
+        gradient.fill(0.0);
+        pairs.each_better(&pairs.scores, |d, count, scores| {
+            value += count * (1.0 - pairs.scores[d]) + scores;
+            gradient[d] -= count;
+        });
+        pairs.each_worse(&pairs.scores, |d, count, _| gradient[d] += count);
+        value.max(0.0)
+    }
+
+    /// The loss is piecewise linear: where it has a second derivative, that is 0.
+    fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
+        curvature.fill(0.0);
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        self.0.is_informed_by(labels)
+    }
+}
+
+/// The sum of the squares of what pairs fall short of a lead of 1.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SquaredPairHinge(pub PairWeights);
+
+impl QueryLoss for SquaredPairHinge {
+    fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
+        let pairs = ShortPairs::new(&self.0, query);
+        let mut short = 0.0;
+        gradient.fill(0.0);
+        pairs.each_better(&pairs.scores, |d, count, scores| {
+            let sum = count * (1.0 - pairs.scores[d]) + scores;
+            short += sum;
+            gradient[d] -= 2.0 * sum;
+        });
+        pairs.each_worse(&pairs.scores, |d, count, scores| {
+            gradient[d] += 2.0 * (count * (1.0 + pairs.scores[d]) - scores);
+        });
+        let slope: f64 = gradient.iter().zip(&pairs.scores).map(|(g, s)| g * s).sum();
+        (short + 0.5 * slope).max(0.0)
+    }
+
+    /// The diagonal of the second derivative: twice the weight of the short pairs a document is in.
+    fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
+        let pairs = ShortPairs::new(&self.0, query);
+        curvature.fill(0.0);
+        pairs.each_better(&pairs.scores, |d, count, _| curvature[d] += 2.0 * count);
+        pairs.each_worse(&pairs.scores, |d, count, _| curvature[d] += 2.0 * count);
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        self.0.is_informed_by(labels)
+    }
+}
+
+impl SecondOrder for SquaredPairHinge {
+    /// `2 Σ τ (eᵢ − eⱼ)(eᵢ − eⱼ)ᵀ` over the short pairs; those at a lead of exactly 1 are left out.
+    fn hessian(&self, query: ScoredQuery<'_>) -> HessianProduct<'_> {
+        let pairs = ShortPairs::new(&self.0, query);
+        Box::new(move |v, out| {
+            out.fill(0.0);
+            pairs.each_better(v, |d, count, others| out[d] += 2.0 * (count * v[d] - others));
+            pairs.each_worse(v, |d, count, others| out[d] += 2.0 * (count * v[d] - others));
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! What solvers minimise: a function of weights, and the mean of a loss over queries as one.
+
+use super::moments::{add_all, by_piece, pieces};
+use super::units::Units;
+use super::vectors::dot;
+use crate::data::{Dataset, Query};
+use crate::losses::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
+use crate::rng;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A function of weights with a (sub)gradient.
+pub trait Objective: Sync {
+    /// Number of weights.
+    fn dim(&self) -> usize;
+
+    /// The value at `w`; the (sub)gradient goes to `gradient`, overwriting it.
+    fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64;
+
+    /// Of how many functions it is the sum.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// The value and a (sub)gradient of each of these at `w`.
+    fn by_part(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
+        let mut gradient = vec![0.0; self.dim()];
+        let value = self.value_and_gradient(w, &mut gradient);
+        vec![(value, gradient)]
+    }
+}
+
+/// A function of weights with a (generalised) second derivative.
+pub trait Curvature: Objective {
+    /// The second derivative at `w`. What it costs is paid here once; products are then cheap.
+    fn hessian(&self, w: &[f64]) -> HessianProduct<'_>;
+}
+
+/// A risk with a preference for small weights: `½‖w‖² + C·R(w)`.
+#[derive(Debug, Clone, Copy)]
+pub struct Regularized<'a, R> {
+    /// The risk R.
+    pub risk: &'a R,
+    /// Its weight C.
+    pub c: f64,
+}
+
+impl<R: Objective> Objective for Regularized<'_, R> {
+    fn dim(&self) -> usize {
+        self.risk.dim()
+    }
+
+    fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        let value = self.risk.value_and_gradient(w, gradient);
+        gradient.iter_mut().zip(w).for_each(|(g, w)| *g = w + self.c * *g);
+        0.5 * dot(w, w) + self.c * value
+    }
+}
+
+impl<R: Curvature> Curvature for Regularized<'_, R> {
+    fn hessian(&self, w: &[f64]) -> HessianProduct<'_> {
+        let risk = self.risk.hessian(w);
+        Box::new(move |v, out| {
+            risk(v, out);
+            out.iter_mut().zip(v).for_each(|(o, v)| *o = v + self.c * *o);
+        })
+    }
+}
+
+/// The weighted mean of a loss over queries, as a function of a linear model's weights:
+///
+/// ```text
+/// R(w) = Σ_q v_q L(X_q·(w/u)) / Σ_q v_q        u: the units of the features, 1 unless scaled
+/// ```
+///
+/// Queries of which the loss says that they tell nothing are left out.
+pub struct LinearRisk<'a, L> {
+    data: &'a Dataset,
+    /// Which queries count.
+    queries: Vec<usize>,
+    /// Σ v_q; 1 where that is 0, so that the mean of nothing is 0.
+    total: f64,
+    units: Units,
+    loss: L,
+    seed: u64,
+}
+
+impl<'a, L: QueryLoss> LinearRisk<'a, L> {
+    /// The risk over the queries of `data` that tell the loss something.
+    pub fn new(data: &'a Dataset, loss: L, seed: u64) -> Self {
+        let tells = |query: &Query<'_>| loss.is_informed_by(query.labels());
+        let queries: Vec<usize> = data.queries().filter(tells).map(|q| q.index()).collect();
+        let total: f64 = queries.iter().map(|&q| data.query(q).weight()).sum();
+        let total = if total > 0.0 { total } else { 1.0 };
+        LinearRisk { data, queries, total, units: Units::default(), loss, seed }
+    }
+
+    /// The same risk with every feature in units of its standard deviation, constant ones left out.
+    pub fn scaled(self) -> Self {
+        LinearRisk { units: Units::deviations(self.data), ..self }
+    }
+
+    /// How many queries tell the loss nothing.
+    pub fn skipped(&self) -> usize {
+        self.data.query_count() - self.queries.len()
+    }
+
+    /// `w` as weights of the features as they stand in the data.
+    pub fn in_data_units<'w>(&self, w: &'w [f64]) -> Cow<'w, [f64]> {
+        self.units.in_data_units(w)
+    }
+
+    /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each piece of the queries that count,
+    /// where `each` is given a number in `self.queries`, the query and its scores `X_q·w`, sets its last argument to
+    /// `g_q` and returns `f_q`. The pieces are the same for any number of threads.
+    fn over_queries(
+        &self,
+        w: &[f64],
+        each: impl Fn(usize, Query<'_>, &[f64], &mut [f64]) -> f64 + Sync,
+    ) -> Vec<(f64, Vec<f64>)> {
+        let w = self.in_data_units(w);
+        by_piece(self.queries.len(), |places: Range<usize>| {
+            let (mut value, mut gradient) = (0.0, vec![0.0; w.len()]);
+            let (mut scores, mut slopes) = (Vec::new(), Vec::new());
+            for place in places {
+                let query = self.data.query(self.queries[place]);
+                scores.resize(query.len(), 0.0);
+                slopes.resize(query.len(), 0.0);
+                query.dot(&w, &mut scores);
+                let share = query.weight() / self.total;
+                value += share * each(place, query, &scores, &mut slopes);
+                slopes.iter_mut().for_each(|s| *s *= share);
+                query.add_transposed_dot(&slopes, &mut gradient);
+            }
+            (value, self.in_data_units(&gradient).into_owned())
+        })
+    }
+
+    fn seed(&self, query: Query<'_>) -> u64 {
+        rng::derive(self.seed, &[query.index() as u64])
+    }
+}
+
+impl<L: QueryLoss> Objective for LinearRisk<'_, L> {
+    fn dim(&self) -> usize {
+        self.data.width()
+    }
+
+    fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        total_of(self.by_part(w), gradient)
+    }
+
+    fn parts(&self) -> usize {
+        pieces(self.queries.len())
+    }
+
+    fn by_part(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
+        self.over_queries(w, |_, query, scores, slopes| {
+            let scored = ScoredQuery { labels: query.labels(), scores, seed: self.seed(query) };
+            self.loss.value_and_gradient(scored, slopes)
+        })
+    }
+}
+
+impl<L: SecondOrder> Curvature for LinearRisk<'_, L> {
+    /// Keeps the second derivatives of all queries by their scores; a product then passes over the rows twice.
+    fn hessian(&self, w: &[f64]) -> HessianProduct<'_> {
+        let w = self.in_data_units(w);
+        let at = |&q: &usize| {
+            let query = self.data.query(q);
+            let mut scores = vec![0.0; query.len()];
+            query.dot(&w, &mut scores);
+            self.loss.hessian(ScoredQuery { labels: query.labels(), scores: &scores, seed: self.seed(query) })
+        };
+        let products: Vec<HessianProduct<'_>> = self.queries.par_iter().map(at).collect();
+        Box::new(move |v, out| {
+            let bent = self.over_queries(v, |place, _, along, bent| {
+                products[place](along, bent);
+                0.0
+            });
+            total_of(bent, out);
+        })
+    }
+}
+
+/// The sum of parts in their order: its value; the slope goes to `gradient`.
+fn total_of(parts: Vec<(f64, Vec<f64>)>, gradient: &mut [f64]) -> f64 {
+    gradient.fill(0.0);
+    parts.iter().for_each(|(_, slope)| add_all(gradient, slope));
+    parts.iter().map(|(value, _)| value).sum()
+}

@@ -1,0 +1,65 @@
+//! The risk of a linear model whose scores thresholds cut into grades.
+
+use super::moments::{add_all, over_rows};
+use super::objective::Objective;
+use super::units::Units;
+use crate::data::Dataset;
+use crate::losses::ThresholdHinge;
+use rayon::prelude::*;
+
+/// The hinge of all documents at the best thresholds for them, as a function of a linear model's weights:
+///
+/// ```text
+/// R(w) = min_b L(X·(w/u), b)        u: the units of the features
+/// ```
+///
+/// The thresholds belong to all queries together, so this is no mean over queries. It is convex, being the minimum
+/// over some variables of a function convex in all.
+pub struct ThresholdRisk<'a> {
+    data: &'a Dataset,
+    units: Units,
+    hinge: ThresholdHinge,
+}
+
+impl<'a> ThresholdRisk<'a> {
+    /// The risk of `hinge` over the documents of `data`.
+    pub fn new(data: &'a Dataset, units: Units, hinge: ThresholdHinge) -> Self {
+        ThresholdRisk { data, units, hinge }
+    }
+
+    /// `w` as weights of the features as they stand in the data, and the best thresholds for them.
+    pub fn in_data_units(&self, w: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let w = self.units.in_data_units(w).into_owned();
+        let thresholds = self.hinge.thresholds(&self.scores(&w));
+        (w, thresholds)
+    }
+
+    fn scores(&self, w: &[f64]) -> Vec<f64> {
+        (0..self.data.len()).into_par_iter().map(|row| self.data.row(row).dot(w)).collect()
+    }
+}
+
+impl Objective for ThresholdRisk<'_> {
+    fn dim(&self) -> usize {
+        self.data.width()
+    }
+
+    fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        let scores = self.scores(&self.units.in_data_units(w));
+        let mut slopes = vec![0.0; scores.len()];
+        let value = self.hinge.value_and_gradient(&scores, &mut slopes);
+        let sum = over_rows(
+            slopes.len(),
+            |rows| {
+                let mut sum = vec![0.0; w.len()];
+                for row in rows.filter(|&row| slopes[row] != 0.0) {
+                    self.data.row(row).add_scaled(slopes[row], &mut sum);
+                }
+                sum
+            },
+            |a, b| add_all(a, &b),
+        );
+        gradient.copy_from_slice(&self.units.in_data_units(&sum));
+        value
+    }
+}
