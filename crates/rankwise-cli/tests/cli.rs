@@ -162,6 +162,32 @@ fn trec_files_give_what_the_scores_give() {
 }
 
 #[test]
+fn grades_are_predicted_by_models_with_thresholds_alone() {
+    let place = Place::new();
+    place.write(
+        "data.txt",
+        "0 qid:1 1:1\n0.1 qid:1 1:2\n4 qid:1 1:3\n0 qid:2 1:1\n0.1 qid:2 1:2\n4 qid:2 1:3\n",
+    );
+    place.ok("train oc-svm --train data.txt --set c=100 --set scale=false -o m.json");
+    assert_eq!(place.ok("score m.json data.txt --grades"), "0\n0.1\n4\n0\n0.1\n4\n");
+    let scores = place.ok("score m.json data.txt");
+    assert_eq!(scores.lines().count(), 6);
+    // The best margins put w at 2, and the thresholds half way between the scores 2, 4 and 6.
+    let inspected = place.ok("inspect m.json");
+    let (_, steps) = inspected.split_once("to below").unwrap();
+    let numbers: Vec<f64> = steps.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let expected = [0.0, 3.0, 0.1, 3.0, 5.0, 4.0, 5.0];
+    assert!(
+        numbers.len() == 7 && numbers.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.02),
+        "{inspected}"
+    );
+    place.ok("train regression --train data.txt -o linear.json");
+    let message = place.fails("score linear.json data.txt --grades");
+    assert!(message.contains("predicts no grades"), "{message}");
+    assert!(place.fails("score m.json data.txt --grades --format trec").contains("--format"));
+}
+
+#[test]
 fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
     let place = Place::with_data();
     place.write("empty.txt", "");
@@ -208,13 +234,20 @@ fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
         ("learners lambda-marts", "unknown learner"),
         ("metrics ndgc", "did you mean `ndcg`?"),
         ("evl data.txt", "eval"),
+        ("study c-paht -o s", "did you mean `c-path`?"),
+        ("study c-path --learner svm-acu -o s", "did you mean `svm-auc`?"),
+        ("study c-path --learner regression --train data.txt -o s", "regression has no C to follow"),
+        ("study c-path --train data.txt --set treshold=2 -o s", "did you mean `threshold`?"),
+        ("study c-path --train data.txt --from 10 --to 1 -o s", "from 10 to 1"),
+        ("study c-path --train data.txt --values 1,0 -o s", "c is 0"),
+        ("study c-path --train missing.txt -o s", "missing.txt"),
         ("stats data.txt --threads 0", "threads"),
     ] {
         let message = place.fails(arguments);
         assert!(message.contains(expected), "rankwise {arguments}: {message}");
         assert!(message.starts_with("error: "), "rankwise {arguments}: {message}");
     }
-    assert!(!place.path("m.json").exists() && !place.path("x.txt").exists());
+    assert!(!place.path("m.json").exists() && !place.path("x.txt").exists() && !place.path("s").exists());
 }
 
 #[test]
@@ -390,11 +423,77 @@ fn tuning_writes_the_model_of_the_best_setting() {
     );
 }
 
+/// What holds along C whatever the data, and what a single training says of one point.
+#[test]
+fn a_study_leaves_numbers_charts_and_a_page() {
+    let place = Place::with_data();
+    let text = place.ok(
+        "study c-path --train data.txt --test data.txt --metrics map,mrr --learner svm-auc --learner svm-map \
+         --from 0.01 --to 100 --steps 5 --set gap=1e-4 -o s",
+    );
+    assert!(text.contains("SVM-AUC: from C = 0.01 to 100") && text.contains("wrote c-path.csv"), "{text}");
+    assert!(place.read("s/c-path.svg").starts_with("<svg ") && place.read("s/c-path.md").starts_with("# "));
+    let study: serde_json::Value = serde_json::from_str(&place.read("s/c-path.json")).unwrap();
+    assert_eq!(study["table"]["rows"].as_array().unwrap().len(), 10);
+
+    let csv = place.read("s/c-path.csv");
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let number = |row: &[&str], name: &str| -> f64 {
+        row[header.iter().position(|h| *h == name).unwrap()].parse().unwrap()
+    };
+    assert_eq!(rows.len(), 10);
+    for row in &rows {
+        let [c, slack, norm, objective] = ["c", "slack", "norm", "objective"].map(|name| number(row, name));
+        assert!((c * slack + 0.5 * norm * norm - objective).abs() <= 1e-9 * objective, "{row:?}");
+        assert!(number(row, "gap") <= 1e-4, "{row:?}");
+        let cold = number(row, "objective_from_scratch");
+        assert!((cold - objective).abs() <= 1e-4 * cold.max(objective), "{row:?}");
+    }
+    for pair in rows.windows(2).filter(|pair| pair[0][0] == pair[1][0]) {
+        let [slack, dual, objective, c] =
+            ["slack", "dual", "objective", "c"].map(|name| [&pair[0], &pair[1]].map(|row| number(row, name)));
+        let open = objective[0] - dual[0] + objective[1] - dual[1];
+        assert!(slack[1] <= slack[0] + open / (c[1] - c[0]) + 1e-12, "{pair:?}");
+    }
+    let last = rows.iter().rfind(|row| row[0] == "svm-auc").unwrap();
+    place.ok("train svm-auc --train data.txt --set c=100 --set gap=1e-4 -o m.json");
+    let figures = &place.json("inspect m.json --json")["record"]["figures"];
+    let primal = figures.as_array().unwrap().iter().find(|f| f[0] == "primal objective").unwrap()[1].as_f64();
+    let (primal, objective) = (primal.unwrap(), number(last, "objective"));
+    assert!((primal - objective).abs() <= 1e-4 * primal.max(objective), "{primal} {objective}");
+
+    place.ok("study c-path --train data.txt --values 1 --learner svm-auc -o s");
+    assert_eq!(place.read("s/c-path.csv").lines().count(), 2);
+    place.write("s/c-path.json", "{}");
+    assert!(place.fails("study c-path --train data.txt -o s").contains("choose another directory"));
+    assert_eq!(place.json("study --json")[0]["name"], "c-path");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_a_study_and_keeps_what_is_finished() {
+    let place = Place::new();
+    place.ok("synth --shape mslr --queries 300 -o big.txt");
+    let command =
+        "study c-path --train big.txt --learner svm-auc --from 1e-6 --to 1e6 --steps 40 --set gap=1e-9 -o s";
+    let child = place.command(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(4000));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("stopped before it was complete"), "{}", text(&output.stdout));
+    let rows = place.read("s/c-path.csv").lines().count() - 1;
+    assert!((1..40).contains(&rows), "{rows} rows");
+}
+
 #[test]
 fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
     let place = Place::with_data();
     place.ok("train regression --train data.txt -o a-model-with-a-rather-long-name.json");
     place.ok("train coordinate-ascent --train data.txt --set restarts=1 -o another.json");
+    place.ok("train oc-svm --train data.txt -o ordinal.json");
     for arguments in [
         "learners",
         "learners coordinate-ascent",
@@ -402,9 +501,12 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
         "metrics ndcg",
         "stats data.txt --features",
         "inspect another.json",
+        "inspect ordinal.json",
         "eval data.txt --model another.json",
         "compare data.txt a-model-with-a-rather-long-name.json another.json",
         "prepare data.txt -o clean.txt --clean papers",
+        "study",
+        "study c-path --train data.txt --test data.txt --values 0.1,1 -o study",
         "demo",
     ] {
         let output = place.run(arguments);

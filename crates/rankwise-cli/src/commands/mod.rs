@@ -13,6 +13,7 @@ mod run;
 mod score;
 mod split;
 mod stats;
+mod study;
 mod synth;
 mod train;
 mod tune;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     Compare(compare::Compare),
     Run(run::Run),
+    Study(study::Study),
     Inspect(inspect::Inspect),
     Completions(completions::Completions),
 }
@@ -47,6 +49,7 @@ impl Command {
         match self {
             Command::Train(command) => return command.run(),
             Command::Run(command) => return command.run(),
+            Command::Study(command) => return command.run(),
             Command::Tune(command) => return command.run(),
             Command::Demo(command) => command.run(),
             Command::Learners(command) => command.run(),

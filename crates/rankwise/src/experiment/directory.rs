@@ -65,12 +65,12 @@ pub fn write_results(directory: &Path, findings: &Findings, times: &Times) -> Re
     Ok(())
 }
 
-fn json(value: &impl Serialize) -> Result<String> {
+pub(super) fn json(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value);
-    Ok(text.map_err(|e| Error::data(format!("the findings cannot be written as JSON: {e}")))? + "\n")
+    Ok(text.map_err(|e| Error::data(format!("what was found cannot be written as JSON: {e}")))? + "\n")
 }
 
-fn put(directory: &Path, name: &str, text: &str) -> Result<()> {
+pub(super) fn put(directory: &Path, name: &str, text: &str) -> Result<()> {
     let mut file = AtomicFile::create(&directory.join(name))?;
     file.put(text.as_bytes())?;
     file.commit()

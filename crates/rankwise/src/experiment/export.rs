@@ -9,9 +9,11 @@ mod markdown;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+pub(super) use csv::Sheet;
 pub use csv::{per_query_csv, times_csv, trials_csv};
 pub use latex::latex;
 pub use markdown::markdown;
+pub(super) use markdown::{escaped, table};
 #[cfg(feature = "parquet")]
 pub use parquet::write_per_query_parquet;
 

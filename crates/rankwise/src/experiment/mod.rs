@@ -16,6 +16,7 @@ pub mod search;
 pub mod significance;
 pub mod spec;
 pub mod standing;
+pub mod study;
 pub mod tune;
 
 pub use compare::{Comparison, Options, System};

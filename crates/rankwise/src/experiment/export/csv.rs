@@ -6,22 +6,22 @@ use super::value;
 use crate::data::{push_f64, push_field};
 
 /// A CSV text that grows cell by cell.
-struct Sheet(Vec<u8>);
+pub(in crate::experiment) struct Sheet(Vec<u8>);
 
 impl Sheet {
-    fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(in crate::experiment) fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
         let mut sheet = Sheet(Vec::new());
         header.into_iter().for_each(|name| sheet.text(name));
         sheet.end_row();
         sheet
     }
 
-    fn text(&mut self, text: &str) {
+    pub(in crate::experiment) fn text(&mut self, text: &str) {
         push_field(&mut self.0, text, b',');
         self.0.push(b',');
     }
 
-    fn number(&mut self, number: Option<f64>) {
+    pub(in crate::experiment) fn number(&mut self, number: Option<f64>) {
         if let Some(number) = number {
             push_f64(&mut self.0, number);
         }
@@ -33,13 +33,13 @@ impl Sheet {
     }
 
     /// Every cell left a comma behind it; the last one of a row becomes its end.
-    fn end_row(&mut self) {
+    pub(in crate::experiment) fn end_row(&mut self) {
         if let Some(last) = self.0.last_mut() {
             *last = b'\n';
         }
     }
 
-    fn finish(self) -> String {
+    pub(in crate::experiment) fn finish(self) -> String {
         String::from_utf8(self.0).expect("only whole strings and digits were written")
     }
 }

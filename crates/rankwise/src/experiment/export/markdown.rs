@@ -77,7 +77,7 @@ fn or_dash(cell: Option<String>) -> String {
 
 /// A table whose columns after the first `left` are aligned to the right; cells are padded so that it also reads well
 /// as plain text.
-fn table(lines: &[Vec<String>], left: usize) -> String {
+pub(in crate::experiment) fn table(lines: &[Vec<String>], left: usize) -> String {
     let length = |cell: &String| cell.chars().count();
     let width = |c: usize| lines.iter().map(|line| length(&line[c])).max().unwrap_or(0).max(3);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
@@ -99,7 +99,7 @@ fn table(lines: &[Vec<String>], left: usize) -> String {
 }
 
 /// Text that Markdown shows as it is: on one line, and with a backslash before whatever would mean something.
-fn escaped(text: &str) -> String {
+pub(in crate::experiment) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '#') {

@@ -1,0 +1,194 @@
+use crate::fitting::settings;
+use crate::input::Input;
+use crate::measuring::Measuring;
+use crate::progress::Progress;
+use crate::{interrupt, output, table};
+use anyhow::{Context, Result};
+use clap::Args;
+use rankwise::data::{Dataset, Normalizer, Order, Synth, split};
+use rankwise::experiment::study::{
+    Entry, STUDIES, Setup, Study as Found, check_directory, file_names, find, log_spaced, write,
+};
+use rankwise::learners;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Run a study from the papers: its numbers, charts, and what they say; or list the studies.
+#[derive(Args)]
+#[command(
+    after_help = "Writes NAME.csv, NAME.json, NAME.svg and NAME.md, in place of those of an earlier run.\n\
+    Ctrl-C stops it and keeps what is finished; a second one ends the program.\n\n\
+    Examples:\n  rankwise study\n  rankwise study c-path -o results/c-path\n  \
+    rankwise study c-path --train S1.txt S2.txt S3.txt --test S5.txt --metrics map \\\n      \
+    --learner svm-auc --learner svm-map --from 0.01 --to 1000 --steps 11"
+)]
+pub(crate) struct Study {
+    /// The study; all are listed when not given
+    name: Option<String>,
+
+    /// The directory to write to; results/NAME when not given
+    #[arg(short, long, value_name = "DIR", requires = "name")]
+    output: Option<PathBuf>,
+
+    /// The data to learn from; embedded made-up data when not given
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "name")]
+    train: Vec<PathBuf>,
+
+    /// The data to measure on
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "train")]
+    test: Vec<PathBuf>,
+
+    /// The measures on the test data, with commas between
+    #[arg(long, alias = "metric", default_value = "ndcg@10,map", value_name = "MEASURES")]
+    metrics: String,
+
+    /// A learner to run instead of the study's own; repeat for more
+    #[arg(long = "learner", value_name = "NAME", requires = "name")]
+    learners: Vec<String>,
+
+    /// Set a parameter of the learners that have it; repeat for more
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "name")]
+    settings: Vec<String>,
+
+    /// The values of what is varied, with commas between
+    #[arg(long, value_delimiter = ',', value_name = "LIST", conflicts_with = "from", requires = "name")]
+    values: Vec<f64>,
+
+    /// The first of several values, each the same multiple of the one before
+    #[arg(long, value_name = "X", requires = "to", requires = "name")]
+    from: Option<f64>,
+
+    /// The last of them
+    #[arg(long, value_name = "X", requires = "from")]
+    to: Option<f64>,
+
+    /// How many of them
+    #[arg(long, value_name = "N", requires = "from", default_value_t = 13)]
+    steps: usize,
+
+    /// Scale each query's features: min-max, z-score, log, or several with commas
+    #[arg(long, value_name = "HOW")]
+    normalize: Option<String>,
+
+    /// The seed of all random choices
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// Print the study, or the list, for machines
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    measuring: Measuring,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+impl Study {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let Some(name) = &self.name else {
+            list(self.json)?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let study = find(name)?;
+        let directory = self.output.clone().unwrap_or_else(|| Path::new("results").join(name));
+        check_directory(&directory, study)?;
+        let found = self.find_out(study)?;
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        file_names(name).iter().for_each(|file| interrupt::will_write(&directory.join(file)));
+        write(&directory, &found)?;
+        if self.json {
+            output::print_json(&serde_json::to_value(&found)?)?;
+        } else {
+            output::print(&in_words(&found, &directory))?;
+        }
+        let interrupted = found.interrupted;
+        Ok(if interrupted { ExitCode::from(interrupt::INTERRUPTED) } else { ExitCode::SUCCESS })
+    }
+
+    fn find_out(&self, study: &Entry) -> Result<Found> {
+        let learners = self.learners.iter().map(|name| learners::find(name)).collect::<Result<_, _>>()?;
+        let values = match (self.from, self.to) {
+            (Some(from), Some(to)) => log_spaced(from, to, self.steps)?,
+            _ => self.values.clone(),
+        };
+        let (set, metrics) = (settings(&self.settings)?, self.measuring.metrics(&self.metrics)?);
+        let (data, train, test) = self.data()?;
+        let setup = Setup {
+            data,
+            train: &train,
+            test: test.as_ref(),
+            metrics: &metrics,
+            learners,
+            set,
+            values,
+            seed: self.seed,
+        };
+        let name = study.card.name;
+        Ok(interrupt::stoppable(|stop| study.run(setup, &mut Progress::new(name, stop)))?)
+    }
+
+    /// What the data is called, the training queries and the test queries.
+    fn data(&self) -> Result<(String, Dataset, Option<Dataset>)> {
+        let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
+        let (name, train, test) = match (&*self.train, &*self.test) {
+            ([], _) => {
+                let whole = Synth { seed: self.seed, ..Synth::demo() }.generate()?;
+                let mut parts = split(&whole, &[0.75, 0.25], Order::InOrder)?.into_iter();
+                let train = parts.next().context("no training queries")?;
+                ("made-up queries, embedded in the program".to_owned(), train, parts.next())
+            }
+            (train, []) => (names(train), self.reading.read_all(train)?, None),
+            (train, test) => {
+                let (first, second) = self.reading.read_pair(train, test)?;
+                (format!("{}; test: {}", names(train), names(test)), first, Some(second))
+            }
+        };
+        let scaled = |data: Dataset| match &normalizer {
+            Some(normalizer) => normalizer.apply(data),
+            None => Ok(data),
+        };
+        let name = match &self.normalize {
+            Some(how) => format!("{name}; each query's features scaled by {how}"),
+            None => name,
+        };
+        Ok((name, scaled(train)?, test.map(scaled).transpose()?))
+    }
+}
+
+/// File names without their folders, which say nothing elsewhere.
+fn names(paths: &[PathBuf]) -> String {
+    let name = |path: &PathBuf| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    paths.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn list(json: bool) -> Result<()> {
+    if json {
+        let cards: Vec<_> = STUDIES.iter().map(|study| study.card).collect();
+        return output::print_json(&serde_json::to_value(cards)?);
+    }
+    let mut table = table::Columns::new(&["study", "what it shows", "from"]);
+    for Entry { card, .. } in STUDIES {
+        table.row([card.name, card.summary, &card.citations.join(", ")]);
+    }
+    output::print(&format!("{}\nrankwise study NAME -o DIR runs one.\n", table.render()))
+}
+
+fn in_words(found: &Found, directory: &Path) -> String {
+    let stopped = if found.interrupted { " (stopped before it was complete)" } else { "" };
+    let mut text = format!("{}{stopped}\n\n", found.title);
+    found.conclusion.iter().for_each(|sentence| text += &format!("- {}\n", table::wrap(sentence)));
+    text += "\nIn the paper:\n";
+    for claim in &found.paper {
+        let sentence = format!("{} ({}): {}", claim.citation, claim.place, claim.says);
+        text += &format!("- {}\n", table::wrap(&sentence));
+    }
+    let mut times = table::Columns::new(&["", ">seconds"]);
+    for (what, seconds) in &found.times {
+        times.row([what.clone(), format!("{seconds:.2}")]);
+    }
+    let [json, csv, svg, md] = file_names(found.study);
+    text + &format!("\n{}\nwrote {csv}, {json}, {svg} and {md} to {}\n", times.render(), directory.display())
+}
