@@ -131,7 +131,11 @@ fn expectations(expectations: &[Expectation]) -> String {
         columns.row([&*e.system, &e.data, &e.metric, &expected, &or_dash(e.found.map(four)), met]);
     }
     let met = expectations.iter().filter(|e| e.met).count();
-    format!("\n{}{met} of {} met.\n", columns.render(), count(expectations.len(), "figure", "figures"))
+    let figures = count(expectations.len(), "figure", "figures");
+    format!(
+        "\n{}{met} of {figures} met. Found: the mean of the folds' means, as papers report it.\n",
+        columns.render()
+    )
 }
 
 #[cfg(test)]

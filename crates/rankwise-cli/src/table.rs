@@ -76,6 +76,12 @@ pub(crate) fn four(value: f64) -> String {
     format!("{value:.4}")
 }
 
+/// Six digits: decimals where they show them, else an exponent.
+pub(crate) fn six(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 || (1e-3..1e6).contains(&size) { format!("{value:.6}") } else { format!("{value:.5e}") }
+}
+
 /// A probability: never shown as 0 when it is not.
 pub(crate) fn probability(p: f64) -> String {
     if p > 0.0 && p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }

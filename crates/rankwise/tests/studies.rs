@@ -153,7 +153,9 @@ fn a_study_refuses_what_it_cannot_run() {
     };
     let regression = learners::find("regression").unwrap();
     let svm = learners::find("svm-auc").unwrap();
-    assert!(refused(&|s| s.learners = vec![svm, regression]).contains("regression has no C to follow"));
+    assert!(
+        refused(&|s| s.learners = vec![svm, regression]).contains("regression cannot be followed along C")
+    );
     assert!(refused(&|s| s.learners = vec![svm, svm]).contains("svm-auc is named twice"));
     assert!(refused(&|s| s.values = vec![1.0, -1.0]).contains("c is -1"));
     assert!(refused(&|s| s.set = toml::toml! { c = 1.0 }).contains("c is what study c-path varies"));

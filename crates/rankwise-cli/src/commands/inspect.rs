@@ -30,7 +30,7 @@ impl Inspect {
         }
         let learned = match &ranker.model {
             Model::Linear { weights, bias } => {
-                format!("{}bias {bias:.6}\n", largest(weights, &ranker, self.top))
+                format!("{}bias {}\n", largest(weights, &ranker, self.top), table::six(*bias))
             }
             Model::Ordinal { weights, thresholds, grades } => {
                 format!("{}\n{}", largest(weights, &ranker, self.top), steps(thresholds, grades))
@@ -57,7 +57,7 @@ fn summary(ranker: &Ranker) -> String {
     let rounds = output::count(record.rounds as usize, "round", "rounds");
     lines.row(["training", &format!("{} after {rounds}", record.outcome.in_words())]);
     for (name, value) in &record.figures {
-        lines.row([name.as_str(), &format!("{value:.6}")]);
+        lines.row([name.as_str(), &table::six(*value)]);
     }
     for note in &record.notes {
         lines.row(["note", note]);
@@ -72,7 +72,7 @@ fn largest(weights: &[f64], ranker: &Ranker, top: usize) -> String {
     let shown = if top == 0 { order.len() } else { top.min(order.len()) };
     let mut table = table::Columns::new(&["feature", ">weight"]);
     for &c in &order[..shown] {
-        table.row([ranker.columns.name(c), format!("{:.6}", weights[c])]);
+        table.row([ranker.columns.name(c), table::six(weights[c])]);
     }
     let rest = match order.len() - shown {
         0 => String::new(),
@@ -87,7 +87,7 @@ fn steps(thresholds: &[f64], grades: &[f32]) -> String {
     for (i, grade) in grades.iter().enumerate() {
         let from = i.checked_sub(1).map(|before| thresholds[before]);
         let to = thresholds.get(i).copied();
-        let shown = |bound: Option<f64>| bound.map_or(String::new(), |b| format!("{b:.6}"));
+        let shown = |bound: Option<f64>| bound.map_or(String::new(), |b| table::six(b));
         match (from, to) {
             (Some(from), Some(to)) if from == to => {
                 table.row([grade.to_string(), "never".into(), String::new()])

@@ -4,9 +4,10 @@ use crate::{interrupt, output, table};
 use anyhow::Result;
 use clap::Args;
 use rankwise::data::Dataset;
+use rankwise::error::Error;
 use rankwise::learners::Task;
 use rankwise::metrics::evaluate;
-use rankwise::models::Ranker;
+use rankwise::models::{Outcome, Ranker};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,6 +37,11 @@ impl Train {
         let fitted = interrupt::stoppable(|stop| {
             learner.fit(set, &task, &mut Progress::new(learner.card.name, stop))
         })?;
+        if fitted.record.outcome == Outcome::Interrupted && fitted.record.rounds == 0 {
+            return Err(
+                Error::interrupted("stopped before the first round ended; nothing was written").into()
+            );
+        }
         let ranker = self.fitting.save(&material, learner.complete(set)?, fitted)?;
         self.report(&ranker, &material)?;
         Ok(interrupt::exit_code(&ranker.record))

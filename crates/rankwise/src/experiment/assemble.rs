@@ -56,7 +56,7 @@ impl Experiment {
                 query_ids: &d.query_ids,
             })
             .collect();
-        let pooled = if parts.len() > 1 { Some(pooled(&parts, &terms)?) } else { None };
+        let pooled = if spec.can_pool() { Some(pooled(&parts, &terms)?) } else { None };
         let best = pooled.as_ref().unwrap_or(&data[0].standing).order.first().copied().unwrap_or(0);
         let named = spec.baseline.as_ref().and_then(|b| names.iter().position(|n| n == b));
         let expectations = self.expectations(&data, &names);

@@ -39,7 +39,7 @@ pub struct Findings {
     pub systems: Vec<SystemInfo>,
     /// One entry per data set.
     pub data: Vec<DataFindings>,
-    /// All data sets taken together, each query counting once: the microaverage. None with a single data set.
+    /// All data sets taken together, each query counting once: the microaverage. None with a single data set, or where two share a file.
     pub pooled: Option<Standing>,
     /// Figures that were expected, and whether they came.
     pub expectations: Vec<Expectation>,

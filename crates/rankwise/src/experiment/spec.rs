@@ -22,7 +22,7 @@ use crate::card;
 use crate::error::{Error, Place, Result};
 use crate::learners;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::Table;
 
@@ -289,6 +289,20 @@ impl Spec {
         }
     }
 
+    /// Whether the queries of all data sets can be taken together: there are several, and no two are readings of one
+    /// file, whose queries would count twice.
+    pub fn can_pool(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut new = |data: &DataSpec| {
+            let mut files = BTreeSet::new();
+            data.clone().each_path(|path| {
+                files.insert(path.clone());
+            });
+            files.into_iter().all(|file| seen.insert(file))
+        };
+        self.data.len() > 1 && self.data.iter().all(&mut new)
+    }
+
     /// Every system's name, learners first.
     pub fn systems(&self) -> Vec<String> {
         let learners = self.learners.iter().map(|l| l.label().to_owned());
@@ -344,11 +358,11 @@ impl Spec {
 }
 
 impl DataSpec {
-    fn each_path(&mut self, change: impl Fn(&mut PathBuf)) {
+    fn each_path(&mut self, mut change: impl FnMut(&mut PathBuf)) {
         let lists = [&mut self.parts, &mut self.files, &mut self.train, &mut self.valid, &mut self.test];
-        lists.into_iter().flatten().for_each(&change);
+        lists.into_iter().flatten().for_each(&mut change);
         for fold in &mut self.folds {
-            [&mut fold.train, &mut fold.valid, &mut fold.test].into_iter().flatten().for_each(&change);
+            [&mut fold.train, &mut fold.valid, &mut fold.test].into_iter().flatten().for_each(&mut change);
         }
     }
 

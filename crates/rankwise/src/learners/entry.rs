@@ -79,7 +79,9 @@ impl Entry {
         if self.path.is_none() {
             let able = LEARNERS.iter().filter(|e| e.path.is_some()).map(|e| e.card.name);
             let (name, able) = (self.card.name, able.collect::<Vec<_>>().join(", "));
-            return Err(Error::parameter(format!("{name} has no C to follow; learners that have: {able}")));
+            return Err(Error::parameter(format!(
+                "{name} cannot be followed along C; learners that can: {able}"
+            )));
         }
         cs.iter().try_for_each(|&c| margin::check_above_zero("c", c))
     }

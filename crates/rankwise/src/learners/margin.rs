@@ -9,6 +9,9 @@ use crate::models::{Model, Outcome, Record};
 use crate::solvers::{Bundle, CertifiedFit, LinearRisk, NewtonCg, Objective, Planes};
 use crate::watch::{Stop, Watch};
 
+/// A gap at which weights of 0 count as the best there are.
+const CERTAIN: f64 = 1e-6;
+
 /// A learner that is a convex loss of scores; the loss serves any scorer, this room makes the linear model of it.
 pub trait LargeMargin: Learner {
     /// What is minimised.
@@ -82,9 +85,9 @@ pub fn fit_path(
     let mut planes = Planes::under(&risk);
     let mut fits = Vec::with_capacity(path.len());
     for &c in path {
-        let bundle = Bundle { c, ..margin.bundle };
-        let fit = bundle.minimize_from(&risk, &mut planes, watch);
-        let record = record(&fit, bundle, watch.stop());
+        let margin = Margin { bundle: Bundle { c, ..margin.bundle }, ..margin };
+        let fit = margin.bundle.minimize_from(&risk, &mut planes, watch);
+        let record = record(&fit, margin, watch.stop());
         let interrupted = record.outcome == Outcome::Interrupted;
         fits.push(fitted(&risk, &fit, record));
         if interrupted {
@@ -111,7 +114,7 @@ pub fn fit_by_newton(
     let risk = risk(loss, margin, task);
     let Bundle { c, gap, rounds } = margin.bundle;
     let fit = NewtonCg { c, gap, rounds }.minimize(&risk, watch);
-    fitted(&risk, &fit, record(&fit, margin.bundle, watch.stop()))
+    fitted(&risk, &fit, record(&fit, margin, watch.stop()))
 }
 
 fn risk<'a, L: QueryLoss>(loss: L, margin: Margin, task: &Task<'a>) -> LinearRisk<'a, L> {
@@ -132,38 +135,56 @@ fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: &CertifiedFit, mut record
 }
 
 /// How the weights of least `½‖w‖² + C·R(w)` were found.
-pub(super) fn record(fit: &CertifiedFit, asked: Bundle, stop: &Stop) -> Record {
+pub(super) fn record(fit: &CertifiedFit, asked: Margin, stop: &Stop) -> Record {
     let mut notes = Vec::new();
     let outcome = match (fit.converged, stop.requested()) {
         (true, _) => Outcome::Converged,
         (false, true) => Outcome::Interrupted,
         (false, false) => Outcome::RoundsUsedUp,
     };
-    if outcome == Outcome::RoundsUsedUp && fit.rounds < asked.rounds {
+    if outcome == Outcome::RoundsUsedUp && fit.rounds < asked.bundle.rounds {
         notes.push(
             "features or c are so large that rounding hides the optimum; normalise the features, or lower c"
                 .into(),
         );
     }
-    if outcome == Outcome::Converged && fit.primal > 0.0 && fit.weights.iter().all(|w| *w == 0.0) {
-        notes.push(
+    if fit.weights.iter().all(|w| *w == 0.0) {
+        notes.push(why_zero(fit, outcome).into());
+    }
+    Record { outcome, rounds: fit.rounds, figures: figures(fit, asked), notes }
+}
+
+/// Why all weights are 0, and what to do about it.
+fn why_zero(fit: &CertifiedFit, outcome: Outcome) -> &'static str {
+    match outcome {
+        _ if fit.primal == 0.0 => {
+            "no training query asks for any order, so the model gives every document the same score"
+        }
+        Outcome::Converged if fit.gap() <= CERTAIN => {
             "no weights have a smaller loss than none at all, so the model gives every document the same score; \
              another loss, or cleaner data, is needed"
-                .into(),
-        );
+        }
+        Outcome::Converged => {
+            "weights of 0 are within the gap of the best, so the model gives every document the same score; a larger \
+             c or a smaller gap may find others"
+        }
+        _ => {
+            "no weights better than 0 were found so far, so the model gives every document the same score; it needs \
+             more rounds"
+        }
     }
-    Record { outcome, rounds: fit.rounds, figures: figures(fit, asked.c), notes }
 }
 
 /// The certificate, and what the objective is made of.
-fn figures(fit: &CertifiedFit, c: f64) -> Vec<(String, f64)> {
+fn figures(fit: &CertifiedFit, asked: Margin) -> Vec<(String, f64)> {
     let half_norm = 0.5 * fit.weights.iter().map(|w| w * w).sum::<f64>();
+    let norm = if asked.scale { "norm of the scaled weights" } else { "norm of the weights" };
     let named = [
         ("primal objective", fit.primal),
         ("dual objective", fit.dual),
         ("relative duality gap", fit.gap()),
-        ("mean loss", (fit.primal - half_norm) / c),
-        ("norm of the weights", (2.0 * half_norm).sqrt()),
+        ("mean loss", (fit.primal - half_norm) / asked.bundle.c),
+        (norm, (2.0 * half_norm).sqrt()),
     ];
     named.map(|(name, value)| (name.to_string(), value)).to_vec()
 }

@@ -151,9 +151,11 @@ impl Planes {
                 others.iter().map(|&k| c * (row[k] - row[base(k)] - base_row[k] + base_row[base(k)])),
             );
         }
-        let largest = (0..n).map(|i| matrix[i * n + i]).fold(f64::MIN_POSITIVE, f64::max);
+        let largest = (0..n).map(|i| matrix[i * n + i]).fold(0.0, f64::max);
+        // Planes of one slope, which differ in height alone, are all 0 here.
+        let ridge = RIDGE * if largest > 0.0 { largest } else { 1.0 };
         for i in 0..n {
-            matrix[i * n + i] += RIDGE * largest;
+            matrix[i * n + i] += ridge;
         }
         let right = others.iter().map(|&i| height(i) - height(base(i))).collect();
         let (solution, _) = solve_positive(matrix, right);

@@ -45,3 +45,20 @@ fn paths_are_taken_from_the_directory_of_the_file() {
     assert_eq!(spec.data[0].test, [PathBuf::from("/b.txt")]);
     assert_eq!(spec.externals[0].scores, "dir/s/{fold}");
 }
+
+#[test]
+fn readings_of_one_file_are_not_taken_together() {
+    let spec = |second: &str| {
+        let data = |name: &str, file: &str| {
+            format!(
+                "[[data]]\nname = \"{name}\"\ntrain = [\"a.txt\"]\nvalid = [\"b.txt\"]\ntest = [\"{file}\"]\n"
+            )
+        };
+        let second = data("two", second).replace("a.txt", "d.txt").replace("b.txt", "e.txt");
+        let text =
+            format!("name = \"x\"\n{}{second}[[learner]]\nname = \"regression\"\n", data("one", "c.txt"));
+        Spec::parse(&text, "x.toml").unwrap()
+    };
+    assert!(spec("f.txt").can_pool());
+    assert!(!spec("c.txt").can_pool());
+}

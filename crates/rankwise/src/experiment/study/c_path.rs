@@ -153,14 +153,14 @@ fn point(
     measures: Vec<Option<f64>>,
 ) -> Point {
     let [slack, objective, dual, gap, norm] =
-        ["mean loss", "primal objective", "dual objective", "relative duality gap", "norm of the weights"]
+        ["mean loss", "primal objective", "dual objective", "relative duality gap", "norm of the"]
             .map(|name| figure(fitted, name));
     let (rounds, outcome) = (fitted.record.rounds, fitted.record.outcome);
     Point { c, slack, slack_of_zero, objective, dual, gap, norm, rounds, scratch, outcome, measures }
 }
 
 fn figure(fitted: &Fitted, name: &str) -> f64 {
-    let found = fitted.record.figures.iter().find(|(n, _)| n == name);
+    let found = fitted.record.figures.iter().find(|(n, _)| n.starts_with(name));
     found.unwrap_or_else(|| panic!("a large-margin learner's record has no {name}")).1
 }
 

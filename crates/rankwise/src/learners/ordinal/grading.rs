@@ -48,6 +48,13 @@ impl Grading {
         self.ranks.iter().zip(&self.weights).map(balanced).collect()
     }
 
+    /// The weight of the documents of the grade that has most: what predicting one grade for all would get right.
+    fn commonest(&self) -> f64 {
+        let mut sums = vec![0.0; self.grades.len()];
+        self.ranks.iter().zip(&self.weights).for_each(|(&rank, weight)| sums[rank] += weight);
+        sums.into_iter().fold(0.0, f64::max)
+    }
+
     /// Adds to `record` how well `model` predicts the grades of the `data` it was learned from.
     pub(super) fn tell(&self, model: &Model, data: &Dataset, record: &mut Record) -> Result<()> {
         let predicted = model.grades(data)?;
@@ -59,6 +66,7 @@ impl Grading {
         }
         record.figures.push(("mean absolute error of the grades".into(), error / total));
         record.figures.push(("share of grades predicted right".into(), right / total));
+        record.figures.push(("share of the commonest grade".into(), self.commonest() / total));
         if let [sole] = self.grades[..] {
             record.notes.push(format!(
                 "every training document has grade {sole}: there was no order to learn, and {sole} is all the model \

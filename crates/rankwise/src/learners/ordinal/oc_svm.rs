@@ -58,7 +58,7 @@ impl Learner for OcSvm {
     };
 
     fn check(&self) -> Result<()> {
-        Margin { bundle: self.bundle(), scale: self.scale }.check()
+        self.margin().check()
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
@@ -68,8 +68,8 @@ impl Learner for OcSvm {
         let hinge = ThresholdHinge::new(grading.ranks.clone(), weights, self.constraints);
         let units = if self.scale { Units::deviations(data) } else { Units::default() };
         let risk = ThresholdRisk::new(data, units, hinge);
-        let fit = self.bundle().minimize(&risk, watch);
-        let mut record = margin::record(&fit, self.bundle(), watch.stop());
+        let fit = self.margin().bundle.minimize(&risk, watch);
+        let mut record = margin::record(&fit, self.margin(), watch.stop());
         let (weights, thresholds) = risk.in_data_units(&fit.weights);
         let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
         grading.tell(&model, data, &mut record)?;
@@ -78,7 +78,7 @@ impl Learner for OcSvm {
 }
 
 impl OcSvm {
-    fn bundle(&self) -> Bundle {
-        Bundle { c: self.c, gap: self.gap, rounds: self.rounds }
+    fn margin(&self) -> Margin {
+        Margin { bundle: Bundle { c: self.c, gap: self.gap, rounds: self.rounds }, scale: self.scale }
     }
 }

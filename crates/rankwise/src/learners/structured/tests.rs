@@ -68,3 +68,29 @@ fn values_out_of_range_are_refused_by_name() {
         assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
     }
 }
+
+/// Rows that are all the same: no weights change anything, which is certain after a round.
+#[test]
+fn equal_rows_are_solved_at_once_and_told() {
+    let data = |labels: Vec<f32>| {
+        Dataset::new(Parts {
+            features: Features::Dense { width: 2, values: vec![1.0; 8] },
+            labels,
+            bounds: vec![0, 4],
+            query_ids: ["a"].into_iter().collect(),
+            ..Parts::default()
+        })
+        .unwrap()
+    };
+    let metric = parse("map", &Conventions::default()).unwrap();
+    for (labels, told) in [
+        (vec![0.0, 1.0, 0.0, 2.0], "no weights have a smaller loss"),
+        (vec![1.0; 4], "no training query asks for any order"),
+    ] {
+        let train = data(labels);
+        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+        let record = SvmMap::default().fit(&task, &mut Silent::default()).unwrap().record;
+        assert_eq!(record.outcome, Outcome::Converged);
+        assert!(record.rounds <= 1 && record.notes[0].contains(told), "{record:?}");
+    }
+}
