@@ -87,7 +87,7 @@ fn steps(thresholds: &[f64], grades: &[f32]) -> String {
     for (i, grade) in grades.iter().enumerate() {
         let from = i.checked_sub(1).map(|before| thresholds[before]);
         let to = thresholds.get(i).copied();
-        let shown = |bound: Option<f64>| bound.map_or(String::new(), |b| table::six(b));
+        let shown = |bound: Option<f64>| bound.map_or(String::new(), table::six);
         match (from, to) {
             (Some(from), Some(to)) if from == to => {
                 table.row([grade.to_string(), "never".into(), String::new()])
