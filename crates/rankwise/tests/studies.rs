@@ -90,16 +90,23 @@ fn every_study_leaves_the_same_files_at_any_number_of_threads() {
     }
 }
 
-/// Asks to stop after some steps.
+/// Counts steps, and asks to stop after some.
 struct After {
-    left: u32,
+    done: u32,
+    most: u32,
     stop: Stop,
+}
+
+impl After {
+    fn new(most: u32) -> After {
+        After { done: 0, most, stop: Stop::default() }
+    }
 }
 
 impl Watch for After {
     fn step(&mut self, _: Step<'_>) {
-        self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
+        self.done += 1;
+        if self.done >= self.most {
             self.stop.request();
         }
     }
@@ -113,12 +120,13 @@ impl Watch for After {
 fn a_study_that_is_stopped_keeps_what_is_finished() {
     let (train, test, metrics) = (data(1), data(2), metrics());
     for entry in STUDIES {
-        let whole = run(entry, 1);
+        let mut count = After::new(u32::MAX);
+        let whole = entry.run(setup(&train, &test, &metrics), &mut count).unwrap();
         let stopped = Silent::default();
         stopped.0.request();
         let nothing = entry.run(setup(&train, &test, &metrics), &mut { stopped });
         assert_eq!(nothing.unwrap_err().kind(), ErrorKind::Interrupted, "{}", entry.card.name);
-        let mut watch = After { left: 150, stop: Stop::default() };
+        let mut watch = After::new(count.done / 2);
         let part = entry.run(setup(&train, &test, &metrics), &mut watch).unwrap();
         assert!(part.interrupted && part.table.rows.len() < whole.table.rows.len(), "{}", entry.card.name);
     }
@@ -161,6 +169,69 @@ fn a_study_refuses_what_it_cannot_run() {
     assert!(refused(&|s| s.set = toml::toml! { c = 1.0 }).contains("c is what study c-path varies"));
     assert!(refused(&|s| s.set = toml::toml! { gapp = 0.1 }).contains("did you mean `gap`?"));
     assert!(refused(&|s| s.set = toml::toml! { gap = 7.0 }).contains("gap is 7"));
+}
+
+#[test]
+fn studies_of_conditional_models_refuse_what_they_cannot_run() {
+    let (train, test, metrics) = (data(1), data(2), metrics());
+    let refused = |name: &str, change: &dyn Fn(&mut Setup<'_>)| {
+        let mut setup = setup(&train, &test, &metrics);
+        change(&mut setup);
+        find(name).unwrap().run(setup, &mut Silent::default()).unwrap_err().to_string()
+    };
+    let [svm, mle, l3] = ["svm-auc", "mle", "l3"].map(|name| learners::find(name).unwrap());
+    for name in ["sample-size", "restart-skew", "loss-smear", "exact-sampled", "score-loss"] {
+        assert!(refused(name, &|s| s.learners = vec![svm]).contains("svm-auc is no conditional model"));
+        assert!(refused(name, &|s| s.set = toml::toml! { c = 0.0 }).contains("c is 0"));
+    }
+    assert!(refused("sample-size", &|s| s.values = vec![2.5]).contains("samples is 2.5"));
+    let adaptive = |s: &mut Setup<'_>| s.set = toml::toml! { method = "adaptive" };
+    assert!(refused("score-loss", &adaptive).contains("it must be sampled"));
+    assert!(refused("exact-sampled", &|s| s.set = toml::toml! { gain = "map" }).contains("it must be auc"));
+    assert!(refused("restart-skew", &|s| s.set = toml::toml! { best = 0.5 }).contains("best is what"));
+    assert!(refused("loss-smear", &|s| s.values = vec![1.0]).contains("varies nothing"));
+    assert!(refused("score-loss", &|s| s.learners = vec![mle, l3]).contains("one learner at a time"));
+}
+
+/// What every conditional study's table must satisfy, whatever the data.
+#[test]
+fn tables_of_conditional_models_hold_together() {
+    let column = |study: &Study, name: &str| -> Vec<f64> {
+        let place = study.table.index(name);
+        study.table.rows.iter().map(|row| row[place].number().unwrap()).collect()
+    };
+    // Each convex objective over the largest sample is least for the weights learned from it.
+    let sizes = run(find("sample-size").unwrap(), 1);
+    let (own, largest) = (column(&sizes, "objective"), column(&sizes, "objective_over_largest"));
+    let convex = sizes.table.rows.iter().filter(|row| row[0].shown() == "convex-loss").count();
+    assert_eq!(convex, 9);
+    assert!((own[convex - 1] - largest[convex - 1]).abs() < 1e-6 * own[convex - 1]);
+    assert!(largest[..convex].iter().all(|value| *value >= largest[convex - 1] * (1.0 - 1e-6)));
+    // The bars of each histogram are a whole, and better starts give smaller losses.
+    let smear = run(find("loss-smear").unwrap(), 1);
+    let (shares, means) = (column(&smear, "share"), column(&smear, "mean"));
+    assert!(shares.chunks(20).all(|bars| (bars.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+    let mean = |scheme: usize| means[20 * scheme];
+    assert!(mean(0) < mean(2) && mean(2) < mean(3) && mean(3) < mean(1));
+    assert!(mean(4) < mean(5) && mean(5) < mean(6));
+    // What is minimised falls from step to step.
+    let dynamics = run(find("exact-sampled").unwrap(), 1);
+    let (exact, sampled) = (column(&dynamics, "exact"), column(&dynamics, "sampled"));
+    let minimised = dynamics.table.index("minimised");
+    let mut falls = 0;
+    for i in 1..exact.len() {
+        if dynamics.table.rows[i][0] != dynamics.table.rows[i - 1][0] {
+            continue;
+        }
+        let by = if dynamics.table.rows[i][minimised].shown() == "exact" { &exact } else { &sampled };
+        assert!(by[i] < by[i - 1], "row {i}");
+        falls += 1;
+    }
+    assert!(falls > 20, "hardly any step was made");
+    // A ranking without loss is the perfect one up to order within a class.
+    let scores = run(find("score-loss").unwrap(), 1);
+    let (losses, behind) = (column(&scores, "loss"), column(&scores, "behind"));
+    assert!(losses.iter().zip(&behind).all(|(loss, behind)| *loss > 0.0 || *behind == 0.0));
 }
 
 /// A point of a path.

@@ -3,6 +3,7 @@
 //! A learner is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line,
 //! the help, the tables and the tests that walk the list pick it up from there.
 
+pub mod conditional;
 pub mod direct;
 mod entry;
 pub mod margin;
@@ -76,6 +77,10 @@ pub static LEARNERS: &[Entry] = &[
     Entry::of_margin::<perturbation::min_perturb::MinPerturb>(),
     Entry::of_margin::<perturbation::tie_random::TieRandom>(),
     Entry::of_margin::<perturbation::max_max::MaxMax>(),
+    Entry::of::<conditional::Mle>(),
+    Entry::of::<conditional::ExpGain>(),
+    Entry::of::<conditional::L3>(),
+    Entry::of::<conditional::ConvexLoss>(),
     Entry::of::<direct::coordinate_ascent::CoordinateAscent>(),
 ];
 

@@ -1,6 +1,7 @@
 //! What is minimised, in score space? Losses of one query's scores, without any knowledge of features.
 
 mod combined;
+pub mod conditional;
 mod pair_hinge;
 pub mod perturbation;
 mod squared;
@@ -13,6 +14,7 @@ use crate::error::Result;
 use crate::metrics::Discount;
 
 pub use combined::Combined;
+use conditional::{ExactAuc, Form};
 pub use pair_hinge::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge};
 use perturbation::{MaxMax, MinPerturb, TieRandom};
 pub use squared::Squared;
@@ -152,6 +154,36 @@ pub static LOSSES: &[Entry] = &[
         shift_invariant: true,
         smooth: false,
         make: || Box::new(MaxMax::default()),
+    },
+    Entry {
+        card: conditional::MLE,
+        shift_invariant: true,
+        smooth: true,
+        make: || Box::new(ExactAuc::of(Form::Mle)),
+    },
+    Entry {
+        card: conditional::EXP_GAIN,
+        shift_invariant: true,
+        smooth: true,
+        make: || Box::new(ExactAuc::of(Form::ExpGain)),
+    },
+    Entry {
+        card: conditional::L2,
+        shift_invariant: true,
+        smooth: true,
+        make: || Box::new(ExactAuc::of(Form::L2)),
+    },
+    Entry {
+        card: conditional::L3,
+        shift_invariant: true,
+        smooth: true,
+        make: || Box::new(ExactAuc::of(Form::L3)),
+    },
+    Entry {
+        card: conditional::CONVEX_LOSS,
+        shift_invariant: true,
+        smooth: true,
+        make: || Box::new(ExactAuc::of(Form::ConvexLoss)),
     },
 ];
 

@@ -6,7 +6,7 @@
 use super::line_search::{LineSearch, Trial};
 use super::objective::Objective;
 use super::vectors::{add_scaled, dot};
-use crate::watch::{Step, Watch};
+use crate::watch::{Step, Stop, Watch};
 use std::collections::VecDeque;
 
 /// How to minimise, and how far.
@@ -99,7 +99,7 @@ impl Lbfgs {
             let left = self.evaluations - evaluations;
             let search =
                 LineSearch { evaluations: self.line_search.evaluations.min(left), ..self.line_search };
-            match point.step(objective, &direction, first, search, &mut evaluations) {
+            match point.step(objective, &direction, first, search, &mut evaluations, watch.stop()) {
                 Some(next) => {
                     memory.remember(&point, &next);
                     point = next;
@@ -107,7 +107,7 @@ impl Lbfgs {
                 }
                 // What is remembered may lead astray; straight down is the last resort.
                 None if !memory.is_empty() => memory.clear(),
-                None if evaluations >= self.evaluations => {}
+                None if evaluations >= self.evaluations || watch.stop().requested() => {}
                 None => return fit(point, rounds, evaluations, Ending::Stalled),
             }
         }
@@ -140,6 +140,7 @@ impl Point {
         first: f64,
         search: LineSearch,
         evaluations: &mut u64,
+        stop: &Stop,
     ) -> Option<Point> {
         let start = Trial { step: 0.0, value: self.value, slope: dot(&self.gradient, direction) };
         if start.slope >= 0.0 || !start.slope.is_finite() {
@@ -147,6 +148,10 @@ impl Point {
         }
         let mut next = Point { w: self.w.clone(), value: self.value, gradient: self.gradient.clone() };
         search.search(start, first, |step| {
+            // Asked to stop, nothing more is worked out and so no step is found.
+            if stop.requested() {
+                return Trial { step, value: f64::NAN, slope: f64::NAN };
+            }
             next.w.copy_from_slice(&self.w);
             add_scaled(step, direction, &mut next.w);
             next.value = objective.value_and_gradient(&next.w, &mut next.gradient);
@@ -222,7 +227,7 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::rng;
-    use crate::watch::{Silent, Stop};
+    use crate::watch::Silent;
     use rand::RngExt;
     use std::sync::atomic::{AtomicU64, Ordering};
 

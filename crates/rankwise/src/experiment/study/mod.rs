@@ -6,7 +6,14 @@
 mod axis;
 mod c_path;
 mod chart;
+mod conditional;
+mod exact_sampled;
+mod iterates;
+mod loss_smear;
 mod output;
+mod restart_skew;
+mod sample_size;
+mod score_loss;
 mod svg;
 mod table;
 
@@ -99,7 +106,14 @@ pub struct Claim {
 }
 
 /// Every study there is.
-pub static STUDIES: &[Entry] = &[c_path::ENTRY];
+pub static STUDIES: &[Entry] = &[
+    c_path::ENTRY,
+    sample_size::ENTRY,
+    restart_skew::ENTRY,
+    loss_smear::ENTRY,
+    exact_sampled::ENTRY,
+    score_loss::ENTRY,
+];
 
 /// The study called `name`.
 pub fn find(name: &str) -> Result<&'static Entry> {

@@ -51,7 +51,9 @@ impl Grading {
     /// The weight of the documents of the grade that has most: what predicting one grade for all would get right.
     fn commonest(&self) -> f64 {
         let mut sums = vec![0.0; self.grades.len()];
-        self.ranks.iter().zip(&self.weights).for_each(|(&rank, weight)| sums[rank] += weight);
+        // A document of weight 0 may have a grade that none of weight has.
+        let weighing = self.ranks.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
+        weighing.for_each(|(&rank, weight)| sums[rank] += weight);
         sums.into_iter().fold(0.0, f64::max)
     }
 

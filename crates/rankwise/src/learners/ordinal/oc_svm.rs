@@ -72,6 +72,10 @@ impl Learner for OcSvm {
         let mut record = margin::record(&fit, self.margin(), watch.stop());
         let (weights, thresholds) = risk.in_data_units(&fit.weights);
         let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
+        if grading.grades.len() == 1 {
+            // What is told next says it better than that no order is asked for.
+            record.notes.clear();
+        }
         grading.tell(&model, data, &mut record)?;
         Ok(Fitted { model, record })
     }

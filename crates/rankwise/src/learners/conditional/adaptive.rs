@@ -1,0 +1,163 @@
+//! Conditional models over rankings that are drawn anew from the law itself.
+//!
+//! At weights `v` rankings `y₁ … y_m` are drawn from `Pr_v(y) ∝ exp(−v·δφ(y))`, over all `y` that rankings have. Sums at
+//! other weights follow by importance:
+//!
+//! ```text
+//! Σ_y exp(−w·δφ(y))·f(y) = Z_v · E_v[ exp(−(w−v)·δφ(y))·f(y) ]
+//!                        ≈ Z_v · Σᵢ ωᵢ exp(−w·δφ(yᵢ))·f(yᵢ) ,      ωᵢ = exp(v·δφ(yᵢ)) / m
+//! ```
+//!
+//! with `f = 1`, `exp(Δ)` or `1 − Δ` by the form. As `m` grows the right side tends to the left for any `w`, and so do its
+//! slopes. `log Z_v` is not known, but a constant in `w`, and cancels where a form is a ratio. So between two draws there
+//! is one smooth function to minimise, as for a sample drawn once, and L-BFGS makes its steps on it. Far from `v` a few
+//! rankings outweigh all others and the function falls without end; so what is minimised between two draws is
+//!
+//! ```text
+//! ‖w‖²/C + 1/Q Σ_q [ F̂_q(w) + ½ Var_v((w−v)·δφ) ]
+//! ```
+//!
+//! The damping has value and slope 0 at `v`, so that weights at which drawing anew changes nothing are those of the
+//! objective itself. The variance is the second derivative of `log Z` along `w − v`: where sums of exponentials decide,
+//! each draw makes between half a Newton step and a whole one.
+
+use super::fitting::{figures, skipped_note, start_at, units};
+use super::parameters::Conditional;
+use crate::learners::{Fitted, Task};
+use crate::losses::conditional::Form;
+use crate::models::{Model, Outcome, Record};
+use crate::rng;
+use crate::solvers::{DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk};
+use crate::watch::{Stop, Watch};
+
+/// Steps of L-BFGS on one draw.
+const STEPS: u64 = 10;
+/// How much the variance counts.
+const DAMPING: f64 = 1.0;
+/// A draw that lowers the objective by less than this share of all draws together changes little.
+const LITTLE: f64 = 0.01;
+
+/// Where drawing anew has led from one start.
+struct Path {
+    fit: LbfgsFit,
+    /// By how much each draw lowered the objective, as estimated by itself.
+    fell: Vec<f64>,
+    evaluations: u64,
+    skipped: usize,
+    rankings: usize,
+    /// The share of the last draw's rankings that count at the weights found.
+    share: f64,
+    data_weights: Vec<f64>,
+}
+
+/// Learns the linear model of least `‖w‖²/C + R(w)`, rankings being drawn from the law as it is learned.
+///
+/// Starts can be compared where the form is a ratio, free of the unknown constant; for others there is only one.
+pub(super) fn fit_adaptively(
+    parameters: &Conditional,
+    form: Form,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let mut best: Option<Path> = None;
+    for start in 0..parameters.starts {
+        if start > 0 && watch.stop().requested() {
+            break;
+        }
+        let path = follow(parameters, form, start, task, watch);
+        if best.as_ref().is_none_or(|best| path.fit.value < best.fit.value) {
+            best = Some(path);
+        }
+    }
+    best.expect("at least one start").into_fitted(parameters, watch.stop())
+}
+
+/// Draws and minimises in turn.
+fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, watch: &mut dyn Watch) -> Path {
+    let c = parameters.c;
+    let mut w = start_at(start, task.train.width(), task.seed);
+    let (mut fell, mut evaluations) = (Vec::new(), 0);
+    loop {
+        let draw = fell.len() as u64;
+        let seed = rng::derive(task.seed, &[start, draw]);
+        let risk = risk_at(parameters, form, &w, seed, task, watch.stop());
+        let objective = Regularized { risk: &risk, c: 0.5 * c };
+        let before = objective.value_and_gradient(&w, &mut vec![0.0; w.len()]);
+        let solver = Lbfgs { rounds: STEPS.min(parameters.rounds), ..parameters.optimiser() };
+        let fit = solver.minimize(&objective, w.clone(), watch);
+        evaluations += fit.evaluations + 1;
+        fell.push((before - fit.value) * 2.0 / c);
+        if fell.len() as u64 == parameters.redraws || watch.stop().requested() {
+            let data_weights = risk.in_data_units(&fit.weights).into_owned();
+            let (skipped, rankings) = (risk.skipped(), risk.rankings());
+            let share = risk.effective_share(&fit.weights);
+            return Path { fit, fell, evaluations, skipped, rankings, share, data_weights };
+        }
+        w = fit.weights;
+    }
+}
+
+/// The risk over rankings drawn from the law at `v`. The perfect ranking that samples begin with was not drawn, and
+/// does not count.
+fn risk_at<'a>(
+    parameters: &Conditional,
+    form: Form,
+    v: &[f64],
+    seed: u64,
+    task: &Task<'a>,
+    stop: &Stop,
+) -> SampledRisk<'a> {
+    let units = units(parameters, task);
+    let weights = units.in_data_units(v).into_owned();
+    let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
+    SampledRisk::new(task.train, units, law, stop, |query, goods, bads| {
+        let twice_kappa = 2.0 * parameters.kappa.of(goods.len(), bads.len());
+        let exponents = |class: &[usize]| {
+            class.iter().map(|&i| twice_kappa * query.row(i).dot(&weights)).collect::<Vec<f64>>()
+        };
+        let (good, bad) = (exponents(goods), exponents(bads));
+        let sample = parameters.chain().draw(&good, &bad, rng::derive(seed, &[query.index() as u64]));
+        let loss = parameters.ranking_loss().of(goods.len(), bads.len());
+        let losses: Vec<f64> = (0..sample.len()).map(|i| loss.at(sample.state(i).places())).collect();
+        let product = |exponents: &[f64], counts: &[u32]| {
+            exponents.iter().zip(counts).map(|(e, c)| e * f64::from(*c)).sum::<f64>()
+        };
+        // log ω = v·δφ(y) − log m.
+        let log_size = (parameters.samples as f64).ln();
+        let log_weight = |i: usize| {
+            let state = sample.state(i);
+            product(&good, state.bads_ahead()) - product(&bad, state.goods_behind()) - log_size
+        };
+        let drawn = (1..sample.len()).map(log_weight);
+        let log_weights = std::iter::once(f64::NEG_INFINITY).chain(drawn).collect();
+        DrawnRankings { sample, losses, log_weights }
+    })
+    .damped(DAMPING)
+}
+
+impl Path {
+    fn into_fitted(self, parameters: &Conditional, stop: &Stop) -> Fitted {
+        let total: f64 = self.fell.iter().sum();
+        let last = self.fell.last().copied().unwrap_or_default();
+        let outcome = if stop.requested() {
+            Outcome::Interrupted
+        } else if last <= LITTLE * total {
+            Outcome::Converged
+        } else {
+            Outcome::RoundsUsedUp
+        };
+        let mut figures = figures(&self.fit, parameters.c);
+        // But for the unknown constant, which only a ratio is free of.
+        figures[0].0 = "objective over the last draw".into();
+        figures[1].0 = "mean loss over the last draw".into();
+        figures.push(("objective fell by, all draws together".into(), total));
+        figures.push(("evaluations".into(), self.evaluations as f64));
+        figures.push(("rankings in the last draw".into(), self.rankings as f64));
+        figures.push(("share of these that count at the end".into(), self.share));
+        let mut notes = skipped_note(self.skipped);
+        let steps: Vec<String> = self.fell.iter().map(|f| format!("{f:.3e}")).collect();
+        notes.push(format!("the objective fell from draw to draw by {}", steps.join(", ")));
+        let model = Model::Linear { weights: self.data_weights, bias: 0.0 };
+        Fitted { model, record: Record { outcome, rounds: self.fell.len() as u64, figures, notes } }
+    }
+}

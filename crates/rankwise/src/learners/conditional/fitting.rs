@@ -1,0 +1,156 @@
+//! How the weights of a conditional model are found: L-BFGS, from one start or several.
+
+use super::adaptive::fit_adaptively;
+use super::parameters::{Conditional, Method};
+use crate::learners::{Fitted, Task};
+use crate::losses::conditional::{ExactAuc, Form};
+use crate::models::{Model, Outcome, Record};
+use crate::rng;
+use crate::solvers::{
+    DrawnRankings, Ending, LbfgsFit, LinearRisk, Objective, Regularized, SampledLaw, SampledRisk, Units,
+};
+use crate::watch::{Stop, Watch};
+use rand::RngExt;
+
+/// Objectives closer than this, relative to their size, count as the same minimum.
+const SAME: f64 = 1e-3;
+
+/// Learns the linear model of least `‖w‖²/C + R(w)`.
+pub(super) fn fit(parameters: &Conditional, form: Form, task: &Task<'_>, watch: &mut dyn Watch) -> Fitted {
+    match parameters.method {
+        Method::Exact => {
+            let loss = ExactAuc { form, kappa: parameters.kappa, threshold: parameters.threshold };
+            let risk = LinearRisk::new(task.train, loss, task.seed);
+            let risk = if parameters.scale { risk.scaled() } else { risk };
+            let found = minimize(&risk, parameters, task.seed, watch);
+            let weights = risk.in_data_units(&found.fit.weights).into_owned();
+            found.into_fitted(weights, risk.skipped(), None, parameters.c, watch.stop())
+        }
+        Method::Sampled => {
+            let risk = sampled_risk(parameters, form, task, watch.stop());
+            let found = minimize(&risk, parameters, task.seed, watch);
+            let weights = risk.in_data_units(&found.fit.weights).into_owned();
+            found.into_fitted(weights, risk.skipped(), Some(risk.rankings()), parameters.c, watch.stop())
+        }
+        Method::Adaptive => fit_adaptively(parameters, form, task, watch),
+    }
+}
+
+/// The risk over rankings drawn once for each query; all weigh the same.
+pub(crate) fn sampled_risk<'a>(
+    parameters: &Conditional,
+    form: Form,
+    task: &Task<'a>,
+    stop: &Stop,
+) -> SampledRisk<'a> {
+    let sampler = parameters.sampler();
+    let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
+    SampledRisk::new(task.train, units(parameters, task), law, stop, |query, goods, bads| {
+        let loss = parameters.ranking_loss().of(goods.len(), bads.len());
+        let seed = rng::derive(task.seed, &[query.index() as u64]);
+        let sample = sampler.draw(goods.len(), bads.len(), |state| loss.at(state.places()), seed);
+        let losses: Vec<f64> = (0..sample.len()).map(|i| loss.at(sample.state(i).places())).collect();
+        DrawnRankings { log_weights: vec![0.0; losses.len()], sample, losses }
+    })
+}
+
+/// The units that weights are sought in.
+pub(super) fn units(parameters: &Conditional, task: &Task<'_>) -> Units {
+    if parameters.scale { Units::deviations(task.train) } else { Units::default() }
+}
+
+/// The best of the minima found.
+pub(super) struct Found {
+    pub(super) fit: LbfgsFit,
+    /// Objective of each start that was made.
+    objectives: Vec<f64>,
+    /// Over all starts.
+    pub(super) evaluations: u64,
+}
+
+/// Looks for the least `½‖w‖² + (C/2)·R(w)`, which is `C/2` times the objective, from zero and then at random.
+fn minimize(risk: &impl Objective, parameters: &Conditional, seed: u64, watch: &mut dyn Watch) -> Found {
+    let objective = Regularized { risk, c: 0.5 * parameters.c };
+    let mut found: Option<Found> = None;
+    for start in 0..parameters.starts {
+        if start > 0 && watch.stop().requested() {
+            break;
+        }
+        let fit = parameters.optimiser().minimize(&objective, start_at(start, risk.dim(), seed), watch);
+        match &mut found {
+            None => {
+                found = Some(Found { objectives: vec![fit.value], evaluations: fit.evaluations, fit });
+            }
+            Some(best) => {
+                best.objectives.push(fit.value);
+                best.evaluations += fit.evaluations;
+                if fit.value < best.fit.value {
+                    best.fit = fit;
+                }
+            }
+        }
+    }
+    found.expect("at least one start")
+}
+
+/// Where to start from: zero, then random weights whose norm is about 1.
+pub(super) fn start_at(start: u64, dim: usize, seed: u64) -> Vec<f64> {
+    if start == 0 {
+        return vec![0.0; dim];
+    }
+    let mut random = rng::stream(seed, &[u64::MAX, start]);
+    let reach = (3.0 / dim as f64).sqrt();
+    (0..dim).map(|_| reach * (2.0 * random.random::<f64>() - 1.0)).collect()
+}
+
+impl Found {
+    /// The model, and how it came about.
+    fn into_fitted(
+        self,
+        weights: Vec<f64>,
+        skipped: usize,
+        rankings: Option<usize>,
+        c: f64,
+        stop: &Stop,
+    ) -> Fitted {
+        let mut figures = figures(&self.fit, c);
+        figures.push(("evaluations".into(), self.evaluations as f64));
+        if let Some(rankings) = rankings {
+            figures.push(("rankings drawn".into(), rankings as f64));
+        }
+        let outcome = match self.fit.ending {
+            _ if stop.requested() => Outcome::Interrupted,
+            Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
+            _ => Outcome::Converged,
+        };
+        let mut notes = skipped_note(skipped);
+        if self.objectives.len() > 1 {
+            let least = self.fit.value;
+            let agree = |value: &&f64| **value - least <= SAME * least.abs();
+            let agreed = self.objectives.iter().filter(agree).count();
+            notes.push(format!("{agreed} of {} starts led to the best objective", self.objectives.len()));
+        }
+        let model = Model::Linear { weights, bias: 0.0 };
+        Fitted { model, record: Record { outcome, rounds: self.fit.rounds, figures, notes } }
+    }
+}
+
+/// Objective, gradient and what the objective is made of; the optimiser saw `C/2` times it.
+pub(super) fn figures(fit: &LbfgsFit, c: f64) -> Vec<(String, f64)> {
+    let square: f64 = fit.weights.iter().map(|w| w * w).sum();
+    let named = [
+        ("objective", fit.value * 2.0 / c),
+        ("mean loss", (fit.value - 0.5 * square) * 2.0 / c),
+        ("norm of the gradient", fit.gradient_norm * 2.0 / c),
+        ("norm of the weights", square.sqrt()),
+    ];
+    named.map(|(name, value)| (name.to_string(), value)).to_vec()
+}
+
+/// Says what was left out, where something was.
+pub(super) fn skipped_note(skipped: usize) -> Vec<String> {
+    if skipped == 0 {
+        return Vec::new();
+    }
+    vec![format!("queries skipped because their documents need no particular order: {skipped}")]
+}

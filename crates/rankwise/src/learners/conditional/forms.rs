@@ -1,0 +1,141 @@
+//! The four conditional models.
+
+use super::fitting::fit;
+use super::parameters::{Conditional, Method};
+use crate::card::Card;
+use crate::error::Result;
+use crate::learners::{Fitted, Learner, Task};
+use crate::losses::conditional::{Form, Gain};
+use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Maximum likelihood of the perfect ranking.
+///
+/// ```text
+/// F_q = log Σ_y exp(−w·δφ(y))
+/// ```
+///
+/// The gain has no part in it, but for the ladder and for what `exact` allows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Mle(pub Conditional);
+
+impl Default for Mle {
+    fn default() -> Self {
+        Mle(Conditional { gain: Gain::Auc, method: Method::Exact, ..Conditional::default() })
+    }
+}
+
+impl Learner for Mle {
+    const CARD: Card = Card {
+        name: "mle",
+        title: "Conditional likelihood",
+        summary: "A linear model under which the perfect ranking is most likely, with pairs on their own or over \
+                  rankings drawn.",
+        citations: &["dubey2009conditional"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.0.check(Form::Mle)
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(fit(&self.0, Form::Mle, task, watch))
+    }
+}
+
+/// A convex bound of likelihood and expected loss together.
+///
+/// ```text
+/// F_q = log Σ_y exp(−w·δφ(y) + Δ(y))
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ConvexLoss(pub Conditional);
+
+impl Learner for ConvexLoss {
+    const CARD: Card = Card {
+        name: "convex-loss",
+        title: "ConvexLoss",
+        summary: "A linear model by a convex bound of a ranking's likelihood and expected loss of AUC, average \
+                  precision or NDCG.",
+        citations: &["dubey2009conditional"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.0.check(Form::ConvexLoss)
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(fit(&self.0, Form::ConvexLoss, task, watch))
+    }
+}
+
+/// Greatest expected gain.
+///
+/// ```text
+/// F_q = −log Σ_y Pr(y)·(1 − Δ(y))
+/// ```
+///
+/// Not convex, so the best of several starts is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ExpGain(pub Conditional);
+
+impl Default for ExpGain {
+    fn default() -> Self {
+        ExpGain(Conditional { starts: 3, ..Conditional::default() })
+    }
+}
+
+impl Learner for ExpGain {
+    const CARD: Card = Card {
+        name: "exp-gain",
+        title: "Expected gain",
+        summary: "A linear model whose law of rankings has the greatest expected AUC, average precision or NDCG.",
+        citations: &["dubey2009conditional"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.0.check(Form::ExpGain)
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(fit(&self.0, Form::ExpGain, task, watch))
+    }
+}
+
+/// Likelihood and expected loss together.
+///
+/// ```text
+/// F_q = log Σ_y exp(−w·δφ(y)) + Σ_y Pr(y)·Δ(y)
+/// ```
+///
+/// Not convex, so the best of several starts is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct L3(pub Conditional);
+
+impl Default for L3 {
+    fn default() -> Self {
+        L3(Conditional { starts: 3, ..Conditional::default() })
+    }
+}
+
+impl Learner for L3 {
+    const CARD: Card = Card {
+        name: "l3",
+        title: "L3",
+        summary: "A linear model by a ranking's likelihood and expected loss of AUC, average precision or NDCG.",
+        citations: &["dubey2009conditional"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.0.check(Form::L3)
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(fit(&self.0, Form::L3, task, watch))
+    }
+}

@@ -1,0 +1,151 @@
+//! What can be worked out by hand, what methods must agree on, and what the record says.
+
+use super::*;
+use crate::data::{Dataset, Features, Parts};
+use crate::learners::{Fitted, Learner, Task};
+use crate::losses::conditional::{Gain, Kappa};
+use crate::metrics::{Conventions, parse};
+use crate::models::{Model, Outcome};
+use crate::rng;
+use crate::watch::Silent;
+use rand::RngExt;
+
+fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
+    let query_ids = (1..bounds.len()).map(|q| format!("q{q}")).collect();
+    let features = Features::Dense { width, values };
+    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+}
+
+/// One feature; a query with one good (1) and one bad (0) document, and one with nothing relevant.
+fn two_documents() -> Dataset {
+    dataset(1, vec![1.0, 0.0, 5.0], vec![1.0, 0.0, 0.0], vec![0, 2, 3])
+}
+
+fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
+    let metric = parse("map", &Conventions::default()).unwrap();
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1 };
+    learner.check().unwrap();
+    learner.fit(&task, &mut Silent::default()).unwrap()
+}
+
+fn weights(fitted: &Fitted) -> &[f64] {
+    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    weights
+}
+
+fn figure(fitted: &Fitted, name: &str) -> f64 {
+    fitted.record.figures.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("{name}")).1
+}
+
+/// `w²/C + log(1 + exp(−2w))` is least where `w/C = σ(−2w)`; with AUC's Δ = 1 for the one wrong ranking, ConvexLoss
+/// has `σ(1 − 2w)`. Both methods have the same two rankings, if the sample has each once.
+#[test]
+fn two_documents_by_hand() {
+    for (c, samples) in [(0.3, 2), (2.0, 2), (50.0, 2)] {
+        let parameters = |method: Method| Conditional {
+            gain: Gain::Auc,
+            method,
+            c,
+            samples,
+            steps: 1,
+            thinning: 1,
+            best: 1.0,
+            scale: false,
+            tolerance: 1e-9,
+            ..Conditional::default()
+        };
+        for method in [Method::Exact, Method::Sampled] {
+            let balance = |w: f64, shift: f64| w / c - 1.0 / (1.0 + (2.0 * w - shift).exp());
+            let w = weights(&learn(&Mle(parameters(method)), &two_documents()))[0];
+            assert!(balance(w, 0.0).abs() < 1e-6, "MLE {method:?} at C = {c}: {w}");
+            let w = weights(&learn(&ConvexLoss(parameters(method)), &two_documents()))[0];
+            assert!(balance(w, 1.0).abs() < 1e-6, "ConvexLoss {method:?} at C = {c}: {w}");
+            // The slope of −log σ(2w) is −2σ(−2w), so ExpGain is MLE here.
+            let w = weights(&learn(&ExpGain(parameters(method)), &two_documents()))[0];
+            assert!(balance(w, 0.0).abs() < 1e-6, "ExpGain {method:?} at C = {c}: {w}");
+        }
+    }
+}
+
+#[test]
+fn the_record_says_what_was_minimised_and_what_was_left_out() {
+    let parameters = Conditional { scale: false, starts: 4, gain: Gain::Map, ..Conditional::default() };
+    let fitted = learn(&L3(parameters.clone()), &two_documents());
+    let w = weights(&fitted)[0];
+    assert_eq!(fitted.record.outcome, Outcome::Converged);
+    let (objective, mean) = (figure(&fitted, "objective"), figure(&fitted, "mean loss"));
+    assert!((objective - (w * w / parameters.c + mean)).abs() < 1e-9);
+    assert!(figure(&fitted, "norm of the gradient") < 1e-3);
+    assert_eq!(figure(&fitted, "rankings drawn"), 1000.0);
+    let notes = fitted.record.notes.join("; ");
+    assert!(notes.contains("order: 1") && notes.contains("4 of 4 starts led to"), "{notes}");
+}
+
+/// Twelve queries of eight documents; a hidden utility with some noise makes three of each good.
+fn noisy() -> Dataset {
+    let mut random = rng::stream(11, &[]);
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..12 {
+        let rows: Vec<[f32; 2]> = (0..8).map(|_| [random.random(), random.random()]).collect();
+        let noise: Vec<f32> = (0..8).map(|_| random.random::<f32>()).collect();
+        let utility = |i: usize| 2.0 * rows[i][0] - rows[i][1] + noise[i];
+        let better = |i: usize| (0..8).filter(|&j| utility(j) > utility(i)).count();
+        labels.extend((0..8).map(|i| f32::from(better(i) < 3)));
+        values.extend(rows.into_flattened());
+    }
+    dataset(2, values, labels, (0..=12).map(|q| 8 * q).collect())
+}
+
+/// What is drawn changes, where it leads does not.
+#[test]
+fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
+    let train = noisy();
+    let adaptive = |seed: u64| {
+        let parameters = Conditional {
+            method: Method::Adaptive,
+            kappa: Kappa::One,
+            samples: 3000,
+            redraws: 10,
+            c: 5.0,
+            ..Conditional::default()
+        };
+        let metric = parse("map", &Conventions::default()).unwrap();
+        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed };
+        Mle(parameters).fit(&task, &mut Silent::default()).unwrap()
+    };
+    let (first, second) = (adaptive(1), adaptive(2));
+    for (a, b) in weights(&first).iter().zip(weights(&second)) {
+        assert!((a - b).abs() < 0.02 * (a.abs() + b.abs()), "{a} by one seed, {b} by another");
+    }
+    assert_eq!(first.record.outcome, Outcome::Converged);
+    assert!(figure(&first, "objective fell by, all draws together") > 0.0);
+    assert!(first.record.notes.iter().any(|n| n.starts_with("the objective fell from draw to draw by ")));
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_name() {
+    let base = || Conditional { gain: Gain::Auc, ..Conditional::default() };
+    let wrong = [
+        ("c is", Conditional { c: 0.0, ..base() }),
+        ("threshold is", Conditional { threshold: f32::NAN, ..base() }),
+        ("method is exact", Conditional { gain: Gain::Map, method: Method::Exact, ..base() }),
+        ("tolerance is", Conditional { tolerance: 1.0, ..base() }),
+        ("best is", Conditional { best: f64::NAN, ..base() }),
+        ("skew is", Conditional { skew: f64::INFINITY, ..base() }),
+        ("rounds is", Conditional { rounds: 0, ..base() }),
+        ("samples is", Conditional { samples: 1, ..base() }),
+        ("rungs is", Conditional { rungs: 1, ..base() }),
+        ("steps is", Conditional { steps: 0, ..base() }),
+        ("thinning is", Conditional { thinning: 0, ..base() }),
+        ("redraws is", Conditional { redraws: 0, ..base() }),
+        ("starts is", Conditional { starts: 0, ..base() }),
+        ("starts is", Conditional { starts: 2, ..base() }),
+    ];
+    for (name, parameters) in wrong {
+        let error = Mle(parameters).check().unwrap_err().to_string();
+        assert!(error.starts_with(name), "{error}");
+    }
+    let adaptive = Conditional { starts: 2, method: Method::Adaptive, ..base() };
+    assert!(L3(adaptive.clone()).check().unwrap_err().to_string().starts_with("starts is"));
+    assert!(ExpGain(adaptive).check().is_ok());
+}
