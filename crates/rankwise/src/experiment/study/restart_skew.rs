@@ -40,8 +40,8 @@ const CLAIMS: [Claim; 2] = [
 
 /// Probabilities of the best ranking, from bad starts to good ones.
 const BEST: [f64; 7] = [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0];
-/// The k of the ladder, from bad starts to good ones.
-const SKEW: [f64; 6] = [5.0, 0.0, -5.0, -10.0, -20.0, -40.0];
+/// The k of the ladder, from bad starts to good ones: those of the paper's Figure 6.
+const SKEW: [f64; 5] = [5.0, 0.0, -5.0, -10.0, -20.0];
 /// Parameters that are tried, so they cannot be set.
 const TRIED: [&str; 3] = ["restarts", "best", "skew"];
 
