@@ -1,4 +1,5 @@
-//! The cutting-plane (bundle) method, with a slack for each part of the risk (after Joachims, Finley and Yu, Machine Learning 2009).
+//! The cutting-plane (bundle) method, with a slack for each part of the risk (after Joachims, Finley and Yu,
+//! Machine Learning 2009).
 //!
 //! ```text
 //! min_w  ½‖w‖² + C·R(w) ,      R = Σ_p R_p, each convex and ≥ 0, known by value and subgradient
