@@ -9,7 +9,7 @@ use rankwise::data::{Columns, Dataset, Normalizer};
 use rankwise::learners::{self, Entry, Fitted, parse_setting};
 use rankwise::metrics::Metric;
 use rankwise::models::Ranker;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// What to learn, from what, and where to put it.
@@ -29,6 +29,10 @@ pub(crate) struct Fitting {
     /// Set a parameter of the learner; repeat for more
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+
+    /// What learns the scores, for learners that are a loss of scores: linear or trees
+    #[arg(long, value_name = "KIND")]
+    scorer: Option<String>,
 
     /// Scale each query's features: min-max, z-score, log, or several with commas. Kept in the model
     #[arg(long, value_name = "HOW")]
@@ -65,12 +69,38 @@ pub(crate) struct Material {
     columns: Columns,
 }
 
+impl Material {
+    /// Refuses a model to go on from that sees its features otherwise than they will be seen now.
+    pub(crate) fn check_start(&self, start: &Ranker) -> Result<()> {
+        let asked = match &start.normalizer {
+            Some(normalizer) => format!("give --normalize {normalizer}, as when it was trained"),
+            None => "leave out --normalize, as when it was trained".to_string(),
+        };
+        ensure!(
+            start.normalizer == self.normalizer,
+            "the model to start from scales its features in another way: {asked}"
+        );
+        ensure!(
+            start.columns == self.columns,
+            "the features of the model to start from are not called what those of the training data are"
+        );
+        Ok(())
+    }
+}
+
 impl Fitting {
     /// Understands the arguments, reads the data and scales it.
     pub(crate) fn material(&self, valid: &[PathBuf]) -> Result<Material> {
         ensure!(!(self.json && self.output.as_os_str() == "-"), "--json and -o - both want standard output");
+        for file in self.train.iter().chain(valid) {
+            self.keep_apart("the data to learn from", file)?;
+        }
         let learner = learners::find(&self.learner)?;
-        let set = settings(&self.settings)?;
+        let mut set = settings(&self.settings)?;
+        if let Some(scorer) = &self.scorer {
+            ensure!(!set.contains_key("scorer"), "`scorer` is given twice");
+            set.insert("scorer".into(), scorer.as_str().into());
+        }
         learner.complete(&set)?;
         let metric = [self.measuring.metric(&self.metric)?];
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
@@ -85,6 +115,16 @@ impl Fitting {
         };
         let (train, valid) = (scaled(train)?, valid.map(scaled).transpose()?);
         Ok(Material { learner, set, metric, train, valid, normalizer, columns })
+    }
+
+    /// Refuses a file of which the model would take the place, or that would take the model's.
+    pub(crate) fn keep_apart(&self, what: &str, file: &Path) -> Result<()> {
+        ensure!(
+            !same_file(file, &self.output),
+            "{what} and the model to write are both {}; give them different names",
+            file.display()
+        );
+        Ok(())
     }
 
     /// Writes the model and returns it.
@@ -104,6 +144,16 @@ impl Fitting {
         ranker.save(&self.output)?;
         Ok(ranker)
     }
+}
+
+/// Whether two paths lead to one file, whether it exists yet or not.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let whole = path.canonicalize().ok();
+        whole.or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    a.as_os_str() != "-" && resolved(a).is_some_and(|a| resolved(b) == Some(a))
 }
 
 /// A table of settings as they were typed.

@@ -3,12 +3,14 @@
 mod commands;
 mod fitting;
 mod input;
+mod insight;
 mod interrupt;
 mod leaderboard;
 mod measuring;
 mod output;
 mod progress;
 mod table;
+mod trees;
 
 use clap::{CommandFactory, Parser};
 use rankwise::ErrorKind;

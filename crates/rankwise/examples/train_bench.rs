@@ -4,7 +4,7 @@
 //! `SHAPE:QUERIES:DOCUMENTS:FEATURES` for a synthetic set. Reading or making the data is not counted.
 
 use rankwise::data::{Dataset, ReadOptions, Shape, Synth, read_all};
-use rankwise::learners::{Task, find, parse_setting};
+use rankwise::learners::{Start, Task, find, parse_setting};
 use rankwise::metrics::{Conventions, parse};
 use rankwise::watch::Silent;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let parameters = settings.iter().map(|text| parse_setting(text)).collect::<Result<toml::Table, _>>()?;
     let train = data_of(data)?;
     let metric = parse("ndcg@10", &Conventions::default())?;
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     // Threads are started and their stacks touched before anything is measured.
     rayon::broadcast(|_| ());
     std::fs::write("/proc/self/clear_refs", "5")?;

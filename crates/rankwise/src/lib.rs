@@ -2,7 +2,7 @@
 //! ship the models.
 //!
 //! The rooms, each importing only from those before it:
-//! [`data`] → [`metrics`] → [`losses`] → [`solvers`] → [`models`] → [`learners`] → [`experiment`].
+//! [`data`] → [`metrics`] → [`losses`] → [`solvers`], [`trees`] → [`models`] → [`learners`] → [`experiment`].
 
 pub mod card;
 pub mod data;
@@ -15,6 +15,7 @@ pub mod models;
 pub mod rank;
 pub mod rng;
 pub mod solvers;
+pub mod trees;
 pub mod watch;
 
 pub use error::{Error, ErrorKind, Result};

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
-use rankwise::learners::{Entry, Fitted, LEARNERS, Task};
+use rankwise::learners::{Entry, Fitted, LEARNERS, Start, Task};
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
 use rankwise::models::{Model, Outcome, Ranker};
 use rankwise::rng;
@@ -41,7 +41,7 @@ fn dataset(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
 
 fn fit(entry: &Entry, train: &Dataset, seed: u64) -> Fitted {
     let metric = ndcg();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed };
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed, start: Start::default() };
     let name = entry.card.name;
     entry.fit(&Table::new(), &task, &mut Silent::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
@@ -89,6 +89,43 @@ fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
         assert!(one == bytes(1), "{} differs from run to run", entry.card.name);
         assert!(one == bytes(2) && one == bytes(5), "{} depends on the threads", entry.card.name);
     }
+}
+
+/// Structured hinges, perturbation losses, closed forms of conditional models: any loss of scores, by trees.
+#[test]
+fn every_loss_of_scores_is_learned_by_trees() {
+    let (train, test) = (learnable(1), learnable(2));
+    let given: Table = "scorer = 'trees'\nleaves = 6\nmin_rows = 5\nrounds = 60".parse().unwrap();
+    let metric = ndcg();
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
+    let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
+    let mut count = 0;
+    for entry in LEARNERS.iter().filter(|e| e.has_trees()) {
+        let fitted = entry.fit(&given, &task, &mut Silent::default()).unwrap();
+        assert!(matches!(fitted.model, Model::Ensemble(_)));
+        let learned = mean_ndcg(&fitted.model, &test);
+        assert!(learned > blind + 0.15, "{}: {learned} against {blind} of a blind guess", entry.card.name);
+        let complete = entry.complete(&given).unwrap();
+        assert_eq!(entry.complete(&complete).unwrap(), complete, "{}", entry.card.name);
+        assert_eq!(entry.fit(&complete, &task, &mut Silent::default()).unwrap(), fitted);
+        count += 1;
+    }
+    assert!(count >= 15, "only {count} learners are losses of scores");
+}
+
+#[test]
+fn scorers_that_make_no_sense_are_refused_in_a_sentence() {
+    let refused = |learner: &str, text: &str| {
+        rankwise::learners::find(learner).unwrap().complete(&text.parse().unwrap()).unwrap_err().to_string()
+    };
+    assert!(refused("svm-map", "scorer = 'forest'").contains("\"linear\" or \"trees\""));
+    assert!(
+        refused("svm-map", "scorer = 'trees'\nc = 1.0").contains("`c` of svm-map is for the linear model")
+    );
+    assert!(refused("svm-map", "scorer = 'trees'\nleafs = 3").contains("leafs"));
+    assert!(refused("svm-map", "leaves = 3").contains("leaves"));
+    assert!(refused("prank", "scorer = 'trees'").contains("kind of model of its own"));
+    assert!(refused("svm-map", "scorer = 'trees'\nleaves = 'many'").contains("`leaves`"));
 }
 
 #[test]
@@ -139,7 +176,13 @@ fn every_learner_stops_when_asked_and_keeps_what_it_has() {
     let train = learnable(5);
     for entry in LEARNERS {
         let metric = ndcg();
-        let task = Task { train: &train, valid: Some(&train), metric: metric.as_ref(), seed: 1 };
+        let task = Task {
+            train: &train,
+            valid: Some(&train),
+            metric: metric.as_ref(),
+            seed: 1,
+            start: Start::default(),
+        };
         let stop = Stop::default();
         stop.request();
         let fitted = entry.fit(&Table::new(), &task, &mut StopsAtOnce(stop)).unwrap();
@@ -205,7 +248,7 @@ fn tiny_and_huge_weights_of_the_loss_stay_finite() {
     let once = learnable(6);
     let train = once.select_rows(&(0..once.len()).flat_map(|i| [i, i]).collect::<Vec<_>>());
     let metric = ndcg();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     for entry in LEARNERS.iter().filter(|e| e.parameters().iter().any(|p| p.name == "c")) {
         for c in [1e-12, 1e12] {
             let given = Table::from_iter([("c".to_string(), c.into()), ("rounds".into(), 300.into())]);
@@ -228,7 +271,13 @@ fn no_documents_or_features_is_an_error_in_a_sentence() {
     let metric = ndcg();
     let featureless = dataset(Features::Dense { width: 0, values: vec![] }, vec![1.0, 0.0], &[2]);
     for entry in LEARNERS {
-        let task = Task { train: &featureless, valid: None, metric: metric.as_ref(), seed: 1 };
+        let task = Task {
+            train: &featureless,
+            valid: None,
+            metric: metric.as_ref(),
+            seed: 1,
+            start: Start::default(),
+        };
         let error = entry.fit(&Table::new(), &task, &mut Silent::default()).unwrap_err();
         assert_eq!(error.to_string(), "the training data has no features");
     }

@@ -5,7 +5,7 @@ use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, Nonnegat
 use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts};
 use rankwise::learners::ordinal::oc_svm::OcSvm;
-use rankwise::learners::{Fitted, Learner, Task};
+use rankwise::learners::{Fitted, Learner, Start, Task};
 use rankwise::losses::Constraints;
 use rankwise::metrics::{Conventions, parse};
 use rankwise::models::Model;
@@ -92,7 +92,7 @@ fn optimum_written_out(data: &Dataset, grades: usize, constraints: Constraints, 
 
 fn learn(train: &Dataset, c: f64, constraints: Constraints) -> Fitted {
     let metric = parse("ndcg", &Conventions::default()).unwrap();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     let learner = OcSvm { c, gap: 1e-7, rounds: 5000, scale: false, constraints, balance: false };
     learner.fit(&task, &mut Silent::default()).unwrap()
 }

@@ -1,9 +1,10 @@
-//! Imports go one way: data → metrics → losses → solvers → models → learners → experiment.
+//! Imports go one way: data → metrics → losses → solvers, trees → models → learners → experiment.
 
 use std::fs;
 use std::path::Path;
 
-const ROOMS: [&str; 7] = ["data", "metrics", "losses", "solvers", "models", "learners", "experiment"];
+const ROOMS: [&str; 8] =
+    ["data", "metrics", "losses", "solvers", "trees", "models", "learners", "experiment"];
 
 fn rust_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {

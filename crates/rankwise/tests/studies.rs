@@ -5,7 +5,7 @@ use rankwise::data::{Dataset, Shape, Synth};
 use rankwise::experiment::study::{
     Cell, Entry, STUDIES, Setup, Study, check_directory, file_names, find, write,
 };
-use rankwise::learners::{self, LEARNERS, Task};
+use rankwise::learners::{self, LEARNERS, Start, Task};
 use rankwise::metrics::{Conventions, Metric, parse_list};
 use rankwise::watch::{Silent, Step, Stop, Watch};
 use std::fs;
@@ -283,7 +283,8 @@ fn the_loss_falls_and_the_norm_grows_along_c() {
 #[test]
 fn every_path_ends_where_a_single_fit_does() {
     let (train, metrics) = (data(5), metrics());
-    let task = Task { train: &train, valid: None, metric: metrics[0].as_ref(), seed: 1 };
+    let task =
+        Task { train: &train, valid: None, metric: metrics[0].as_ref(), seed: 1, start: Start::default() };
     let cs = [0.05, 1.0, 40.0];
     let gap = 1e-6;
     let mut followed = 0;

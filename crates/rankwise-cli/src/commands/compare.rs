@@ -125,16 +125,17 @@ impl Compare {
     }
 }
 
-/// A file whose first character is `{`, or that is named .json, is a model; any other holds scores. A pipe is judged
-/// by its name alone, as what is read from it is gone.
+/// A file that begins with `{` or, as LightGBM's models do, with `tree`, or that is named .json or .ubj, is a model; any
+/// other holds scores. A pipe is judged by its name alone, as what is read from it is gone.
 fn contender(path: &Path) -> Result<Contender> {
     let metadata = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut first = [0u8; 1];
+    let mut first = [0u8; 4];
     if metadata.is_file() {
         let opened = std::fs::File::open(path).and_then(|mut f| f.read(&mut first));
         opened.with_context(|| format!("cannot read {}", path.display()))?;
     }
-    Ok(if first[0] == b'{' || path.to_string_lossy().contains(".json") {
+    let named = [".json", ".ubj"].iter().any(|ending| path.to_string_lossy().contains(ending));
+    Ok(if first[0] == b'{' || first == *b"tree" || named {
         Contender::Model(Box::new(Ranker::load(path)?))
     } else {
         Contender::Scores(path.to_path_buf())

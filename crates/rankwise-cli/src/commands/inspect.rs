@@ -1,21 +1,26 @@
-use crate::{output, table};
-use anyhow::Result;
+use crate::{output, table, trees};
+use anyhow::{Result, bail};
 use clap::Args;
 use rankwise::models::{Model, Ranker};
 use std::path::PathBuf;
 
-/// Tell what a model is: learner, parameters, training record, weights.
+/// Tell what a model is: learner, parameters, training record, weights or trees.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect model.json --json | jq .record"
+    after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect trees.json --tree 1\n  \
+    rankwise inspect model.json --json | jq .record"
 )]
 pub(crate) struct Inspect {
     /// The model
     model: PathBuf,
 
-    /// How many of the largest weights to show; 0 for all
+    /// How many of the largest weights, or most important features, to show; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
     top: usize,
+
+    /// Show one tree, counted from 1
+    #[arg(long, value_name = "N", conflicts_with = "top")]
+    tree: Option<usize>,
 
     /// For machines
     #[arg(long)]
@@ -25,6 +30,9 @@ pub(crate) struct Inspect {
 impl Inspect {
     pub(crate) fn run(self) -> Result<()> {
         let ranker = Ranker::load(&self.model)?;
+        if let Some(number) = self.tree {
+            return self.show_tree(&ranker, number);
+        }
         if self.json {
             return output::print_json(&serde_json::to_value(&ranker)?);
         }
@@ -35,9 +43,21 @@ impl Inspect {
             Model::Ordinal { weights, thresholds, grades } => {
                 format!("{}\n{}", largest(weights, &ranker, self.top), steps(thresholds, grades))
             }
+            Model::Ensemble(ensemble) => trees::describe(ensemble, &ranker, self.top),
             _ => String::new(),
         };
         output::print(&format!("{}\n{learned}", summary(&ranker)))
+    }
+
+    fn show_tree(&self, ranker: &Ranker, number: usize) -> Result<()> {
+        let Model::Ensemble(ensemble) = &ranker.model else {
+            bail!("{} is not made of trees, so that --tree has nothing to show", self.model.display());
+        };
+        let tree = trees::tree(ensemble, number)?;
+        if self.json {
+            return output::print_json(&serde_json::to_value(tree)?);
+        }
+        output::print(&trees::tree_text(tree, ranker))
     }
 }
 
@@ -57,7 +77,8 @@ fn summary(ranker: &Ranker) -> String {
     let rounds = output::count(record.rounds as usize, "round", "rounds");
     lines.row(["training", &format!("{} after {rounds}", record.outcome.in_words())]);
     for (name, value) in &record.figures {
-        lines.row([name.as_str(), &table::six(*value)]);
+        let shown = if value.fract() == 0.0 { format!("{value}") } else { table::six(*value) };
+        lines.row([name.as_str(), &shown]);
     }
     for note in &record.notes {
         lines.row(["note", note]);

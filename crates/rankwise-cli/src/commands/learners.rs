@@ -36,6 +36,7 @@ fn as_json(entry: &Entry) -> Value {
         "summary": entry.card.summary,
         "citations": entry.card.citations,
         "parameters": entry.parameters(),
+        "scorers": if entry.has_trees() { vec!["linear", "trees"] } else { vec![] },
     })
 }
 
@@ -53,8 +54,15 @@ fn describe(entry: &Entry) -> String {
     for p in entry.parameters() {
         table.row([p.name, p.default.to_string(), p.meaning]);
     }
+    let scorer = if entry.has_trees() {
+        let text = "With `--scorer trees`, trees learn this loss in place of a linear model; those parameters that \
+                    are about the search for the linear model then give way to those of `mart`.";
+        format!("{}\n", table::wrap(text))
+    } else {
+        String::new()
+    };
     format!(
-        "{} ({})\n{}\nFrom: {}\n\n{}\nSet one with `rankwise train {} --set name=value`.\n",
+        "{} ({})\n{}\nFrom: {}\n\n{}\nSet one with `rankwise train {} --set name=value`.\n{scorer}",
         card.title,
         card.name,
         table::wrap(card.summary),

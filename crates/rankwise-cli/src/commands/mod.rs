@@ -4,7 +4,11 @@ mod compare;
 mod completions;
 mod convert;
 mod demo;
+mod dependence;
 mod eval;
+mod explain;
+mod export;
+mod importance;
 mod inspect;
 mod learners;
 mod metrics;
@@ -41,6 +45,10 @@ pub(crate) enum Command {
     Run(run::Run),
     Study(study::Study),
     Inspect(inspect::Inspect),
+    Importance(importance::Importance),
+    Explain(explain::Explain),
+    Dependence(dependence::Dependence),
+    Export(export::Export),
     Completions(completions::Completions),
 }
 
@@ -63,6 +71,10 @@ impl Command {
             Command::Eval(command) => command.run(),
             Command::Compare(command) => command.run(),
             Command::Inspect(command) => command.run(),
+            Command::Importance(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Dependence(command) => command.run(),
+            Command::Export(command) => command.run(),
             Command::Completions(command) => command.run(),
         }?;
         Ok(ExitCode::SUCCESS)

@@ -20,7 +20,7 @@ pub use files::{
     AtomicFile, Format, Layout, Loaded, ReadOptions, Topics, join, read, read_all, read_qrels, read_run,
     read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run, write_scores,
 };
-pub(crate) use files::{Source, push_f64, push_field};
+pub(crate) use files::{Source, push_f64, push_field, quoted};
 pub use folds::{Fold, Folds, Order, Rotation, rotation, split};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;

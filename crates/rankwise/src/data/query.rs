@@ -15,6 +15,11 @@ impl<'a> Query<'a> {
         self.index
     }
 
+    /// The data set it belongs to.
+    pub fn data(self) -> &'a Dataset {
+        self.data
+    }
+
     /// Its id.
     pub fn id(self) -> &'a str {
         self.data.parts().query_ids.get(self.index)

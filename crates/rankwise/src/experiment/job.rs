@@ -5,7 +5,7 @@ use super::journal::{Tested, Tried, Worst};
 use super::material::FoldData;
 use crate::data::{Dataset, Order, Query, split};
 use crate::error::{Error, Result};
-use crate::learners::{Entry, Fitted, Task};
+use crate::learners::{Entry, Fitted, Start, Task};
 use crate::metrics::{Metric, evaluate};
 use crate::models::Outcome;
 use crate::rank::Ranking;
@@ -95,7 +95,13 @@ impl Setting<'_> {
         let begun = Instant::now();
         let deadline = self.time_limit.map(|limit| begun + limit);
         let mut recorder = Recorder::new(stop.until(deadline));
-        let task = Task { train, valid, metric: self.metrics[self.selection].as_ref(), seed: self.seed };
+        let task = Task {
+            train,
+            valid,
+            metric: self.metrics[self.selection].as_ref(),
+            seed: self.seed,
+            start: Start::default(),
+        };
         // A learner that panics has a bug; the other jobs are none the worse for it.
         let fitted =
             catch_unwind(AssertUnwindSafe(|| self.learner.fit(self.parameters, &task, &mut recorder)))

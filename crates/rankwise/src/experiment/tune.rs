@@ -7,7 +7,7 @@ use super::search;
 use super::spec::Search;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::{Entry, Fitted, Task};
+use crate::learners::{Entry, Fitted, Start, Task};
 use crate::metrics::Metric;
 use crate::watch::{Stop, Watch};
 use rayon::prelude::*;
@@ -66,6 +66,7 @@ impl Tuning<'_> {
             valid: Some(self.valid),
             metric: self.metric[0].as_ref(),
             seed: self.seed,
+            start: Start::default(),
         };
         let fitted = self.learner.fit(&parameters, &task, watch)?;
         Ok(Tuned { parameters, trials, failures, fitted })

@@ -1,11 +1,15 @@
 //! A learner in the list: its card, its parameters as data, and a way to run it.
 
+use super::boosting::digest;
+use super::by_loss::{self, ByLoss, SCORER, Scorer};
 use super::margin::{self, LargeMargin};
 use super::{Fitted, LEARNERS, Learner, Task};
 use crate::card::{self, Card};
 use crate::error::{Error, Result};
+use crate::models::checksum;
 use crate::watch::Watch;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 /// A learner in the list. Parameters go in and out as a TOML table, so that one path serves `--set c=10`,
@@ -17,6 +21,14 @@ pub struct Entry {
     complete: fn(&Table) -> Result<Table>,
     fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
     path: Option<FitPath>,
+    trees: Option<ByTrees>,
+    continues: bool,
+}
+
+/// How the loss of a learner is learned by trees.
+struct ByTrees {
+    complete: fn(&Table) -> Result<Table>,
+    fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
 }
 
 type FitPath = fn(&Table, &[f64], &Task<'_>, &mut dyn Watch) -> Result<Path>;
@@ -50,12 +62,23 @@ impl Entry {
             complete: complete::<L>,
             fit: fit::<L>,
             path: None,
+            trees: None,
+            continues: L::CONTINUES,
         }
     }
 
+    /// The entry of learner `L`, whose loss trees can learn as well.
+    pub const fn of_loss<L: ByLoss>() -> Entry {
+        let trees = ByTrees { complete: by_loss::complete_for_trees::<L>, fit: by_loss::fit_trees::<L> };
+        Entry { trees: Some(trees), ..Entry::of::<L>() }
+    }
+
     /// The entry of large-margin learner `L`, which can be followed along its C.
-    pub const fn of_margin<L: LargeMargin>() -> Entry {
-        Entry { path: Some(path::<L>), ..Entry::of::<L>() }
+    pub const fn of_margin<L: LargeMargin>() -> Entry
+    where
+        L::Loss: 'static,
+    {
+        Entry { path: Some(path::<L>), ..Entry::of_loss::<L>() }
     }
 
     /// Its parameters, in the order of its struct.
@@ -63,15 +86,66 @@ impl Entry {
         (self.parameters)()
     }
 
+    /// Whether `scorer = "trees"` is a parameter it knows: trees in place of a linear model.
+    pub fn has_trees(&self) -> bool {
+        self.trees.is_some()
+    }
+
     /// Checks `given` and fills in the defaults of what is not given.
     pub fn complete(&self, given: &Table) -> Result<Table> {
-        (self.complete)(given)
+        match self.by_trees(given)? {
+            Some(trees) => (trees.complete)(given),
+            None => (self.complete)(&without_scorer(given, self.trees.is_some())),
+        }
     }
 
     /// Learns with the parameters `given`, and defaults for the rest.
     pub fn fit(&self, given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         check_task(task)?;
-        (self.fit)(given, task, watch)
+        let trees = self.by_trees(given)?;
+        let mut start = task.start.clone();
+        if start.model.is_some() || start.checkpoint.is_some() {
+            if trees.is_none() && !self.continues {
+                return Err(Error::parameter(format!(
+                    "{} cannot start from a model or keep a checkpoint; boosted trees can",
+                    self.card.name
+                )));
+            }
+            start.identity = self.identity(given, task)?;
+        }
+        let task = Task { start, ..*task };
+        match trees {
+            Some(trees) => (trees.fit)(given, &task, watch),
+            None => (self.fit)(&without_scorer(given, self.trees.is_some()), &task, watch),
+        }
+    }
+
+    /// What is being learned, from what: equal for trainings that end with the same model.
+    fn identity(&self, given: &Table, task: &Task<'_>) -> Result<String> {
+        let model = task.start.model.map(|m| serde_json::to_vec(m).expect("a model is plain data"));
+        Ok([
+            self.card.name.to_string(),
+            self.complete(given)?.to_string(),
+            task.seed.to_string(),
+            task.metric.name(),
+            format!("{:?}", task.metric.conventions()),
+            digest(task.train),
+            task.valid.map_or(String::new(), digest),
+            model.map_or(String::new(), |bytes| checksum(&bytes)),
+        ]
+        .join("|"))
+    }
+
+    /// How trees learn its loss, where `given` asks for them.
+    fn by_trees(&self, given: &Table) -> Result<Option<&ByTrees>> {
+        match (&self.trees, given.contains_key(SCORER)) {
+            (Some(trees), true) => Ok((by_loss::scorer_in(given)? == Scorer::Trees).then_some(trees)),
+            (None, true) => Err(Error::parameter(format!(
+                "{} has a kind of model of its own; scorers are for learners that are a loss of scores",
+                self.card.name
+            ))),
+            _ => Ok(None),
+        }
     }
 
     /// Refuses what [`path`](Entry::path) cannot follow: a learner without C, or a C out of range.
@@ -147,19 +221,42 @@ fn configure<L: Learner>(given: &Table) -> Result<L> {
     if let Some(name) = given.keys().find(|k| !known.contains_key(*k)) {
         return Err(card::unknown(&format!("parameter of {}", L::CARD.name), name, &names));
     }
-    let mut table = known.clone();
-    table.extend(given.clone());
-    let learner: L = Value::Table(table).try_into().map_err(|e: toml::de::Error| {
-        let name = given.keys().find(|k| e.to_string().contains(k.as_str()));
-        let name = name.map_or(String::new(), |n| format!(" `{n}`"));
-        Error::parameter(format!("parameter{name} of {}: {}", L::CARD.name, e.message()))
-    })?;
+    let learner: L = complete_from(given, L::CARD.name)?;
     learner.check()?;
     Ok(learner)
 }
 
-fn table_of<L: Learner>(learner: &L) -> Table {
-    Table::try_from(learner).expect("a learner's parameters are a plain table")
+/// The defaults of `P` with what is given in their place; `owner` is whose parameters they are.
+pub(super) fn complete_from<P>(given: &Table, owner: &str) -> Result<P>
+where
+    P: Default + Serialize + DeserializeOwned,
+{
+    let mut table = table_of(&P::default());
+    table.extend(given.clone());
+    Value::Table(table).try_into().map_err(|e: toml::de::Error| {
+        let blamed = |name: &&String| {
+            let alone = Table::from_iter([((*name).clone(), given[*name].clone())]);
+            let mut table = table_of(&P::default());
+            table.extend(alone);
+            Value::Table(table).try_into::<P>().is_err()
+        };
+        let name = given.keys().find(blamed).map_or(String::new(), |name| format!(" `{name}`"));
+        Error::parameter(format!("parameter{name} of {owner}: {}", e.message()))
+    })
+}
+
+/// Plain parameters as a table.
+pub(super) fn table_of<P: Serialize>(parameters: &P) -> Table {
+    Table::try_from(parameters).expect("parameters are a plain table")
+}
+
+/// The parameters of the learner itself; `scorer = "linear"` says nothing new.
+fn without_scorer(given: &Table, has_scorers: bool) -> Table {
+    let mut given = given.clone();
+    if has_scorers {
+        given.remove(SCORER);
+    }
+    given
 }
 
 /// Names, defaults and doc lines, the latter from the schema that `JsonSchema` derives.

@@ -3,9 +3,12 @@
 //! A learner is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line,
 //! the help, the tables and the tests that walk the list pick it up from there.
 
+pub mod boosting;
+mod by_loss;
 pub mod conditional;
 pub mod direct;
 mod entry;
+pub mod forests;
 pub mod margin;
 pub mod ordinal;
 pub mod pairwise;
@@ -20,10 +23,12 @@ use crate::error::Result;
 use crate::metrics::Metric;
 use crate::models::{Model, Record};
 use crate::watch::Watch;
+use boosting::Checkpoint;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use by_loss::ByLoss;
 pub use entry::{Entry, Parameter, Path, parse_setting};
 
 /// What is to be learned, and from what.
@@ -36,6 +41,26 @@ pub struct Task<'a> {
     pub metric: &'a dyn Metric,
     /// The seed of all random choices.
     pub seed: u64,
+    /// What to go on from, for learners that can.
+    pub start: Start<'a>,
+}
+
+/// What learning goes on from.
+#[derive(Debug, Clone, Default)]
+pub struct Start<'a> {
+    /// A model to add to.
+    pub model: Option<&'a Model>,
+    /// Where the state of training is kept, so that it survives being killed.
+    pub checkpoint: Option<&'a Checkpoint>,
+    /// What is being learned, from what: only a checkpoint of the same is taken up.
+    identity: String,
+}
+
+impl<'a> Start<'a> {
+    /// From a model, with a checkpoint, both or neither.
+    pub fn new(model: Option<&'a Model>, checkpoint: Option<&'a Checkpoint>) -> Start<'a> {
+        Start { model, checkpoint, identity: String::new() }
+    }
 }
 
 /// A learned model and how it came about.
@@ -54,6 +79,9 @@ pub trait Learner: Default + Serialize + DeserializeOwned + JsonSchema {
     /// Name, title, meaning and source.
     const CARD: Card;
 
+    /// Whether it can go on from a model or a checkpoint.
+    const CONTINUES: bool = false;
+
     /// Refuses parameters that are out of range.
     fn check(&self) -> Result<()>;
 
@@ -63,10 +91,10 @@ pub trait Learner: Default + Serialize + DeserializeOwned + JsonSchema {
 
 /// Every learner there is.
 pub static LEARNERS: &[Entry] = &[
-    Entry::of::<pointwise::regression::Regression>(),
+    Entry::of_loss::<pointwise::regression::Regression>(),
     Entry::of::<ordinal::oc_svm::OcSvm>(),
     Entry::of::<ordinal::prank::Prank>(),
-    Entry::of::<pairwise::rank_svm::RankSvm>(),
+    Entry::of_loss::<pairwise::rank_svm::RankSvm>(),
     Entry::of_margin::<pairwise::ir_svm::IrSvm>(),
     Entry::of_margin::<structured::svm_auc::SvmAuc>(),
     Entry::of_margin::<structured::svm_map::SvmMap>(),
@@ -77,11 +105,16 @@ pub static LEARNERS: &[Entry] = &[
     Entry::of_margin::<perturbation::min_perturb::MinPerturb>(),
     Entry::of_margin::<perturbation::tie_random::TieRandom>(),
     Entry::of_margin::<perturbation::max_max::MaxMax>(),
-    Entry::of::<conditional::Mle>(),
-    Entry::of::<conditional::ExpGain>(),
-    Entry::of::<conditional::L3>(),
-    Entry::of::<conditional::ConvexLoss>(),
+    Entry::of_loss::<conditional::Mle>(),
+    Entry::of_loss::<conditional::ExpGain>(),
+    Entry::of_loss::<conditional::L3>(),
+    Entry::of_loss::<conditional::ConvexLoss>(),
     Entry::of::<direct::coordinate_ascent::CoordinateAscent>(),
+    Entry::of::<boosting::mart::Mart>(),
+    Entry::of::<boosting::lambda_mart::LambdaMart>(),
+    Entry::of::<boosting::gb_rank::GbRank>(),
+    Entry::of::<boosting::mcrank::McRank>(),
+    Entry::of::<forests::random_forest::RandomForest>(),
 ];
 
 /// The learner called `name`.

@@ -2,6 +2,7 @@
 
 mod combined;
 pub mod conditional;
+mod lambda;
 mod pair_hinge;
 pub mod perturbation;
 mod squared;
@@ -15,6 +16,7 @@ use crate::metrics::Discount;
 
 pub use combined::Combined;
 use conditional::{ExactAuc, Form};
+pub use lambda::{Lambda, LambdaMeasure, LambdaSettings};
 pub use pair_hinge::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge};
 use perturbation::{MaxMax, MinPerturb, TieRandom};
 pub use squared::Squared;
@@ -41,6 +43,13 @@ pub trait QueryLoss: Send + Sync {
     /// A non-negative diagonal approximation of the second derivative by the scores, overwriting `curvature`.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]);
 
+    /// What a Newton step needs, gradient and curvature at once, overwriting both; a loss that gets them from the
+    /// same work does it here once. The value is not asked for, since it can cost more than both.
+    fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
+        self.value_and_gradient(query, gradient);
+        self.curvature(query, curvature);
+    }
+
     /// Whether a query of these labels tells the loss anything; one that does not has loss 0 at any scores.
     fn is_informed_by(&self, labels: &[f32]) -> bool;
 }
@@ -63,9 +72,25 @@ impl<L: QueryLoss + ?Sized> QueryLoss for Box<L> {
         (**self).curvature(query, curvature);
     }
 
+    fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
+        (**self).newton(query, gradient, curvature);
+    }
+
     fn is_informed_by(&self, labels: &[f32]) -> bool {
         (**self).is_informed_by(labels)
     }
+}
+
+/// What the gradient that a loss gives is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slope {
+    /// The derivative of the loss, which has one everywhere.
+    Smooth,
+    /// A subgradient: the loss is convex, with kinks.
+    Convex,
+    /// Given outright: no function has it as its derivative. The loss weights pairs by what the present order is
+    /// worth, and the gradient takes those weights for constants.
+    Implicit,
 }
 
 /// A loss in the list, with what can be claimed of it.
@@ -74,118 +99,146 @@ pub struct Entry {
     pub card: Card,
     /// Whether adding a constant to all scores of a query leaves the loss as it is.
     pub shift_invariant: bool,
-    /// Whether it has a gradient everywhere; one that has not is convex, and gives a subgradient.
-    pub smooth: bool,
+    /// What its gradient is.
+    pub slope: Slope,
     /// Makes the loss with its default parameters.
     pub make: fn() -> Box<dyn QueryLoss>,
 }
 
 /// Every loss there is.
 pub static LOSSES: &[Entry] = &[
-    Entry { card: squared::CARD, shift_invariant: false, smooth: true, make: || Box::new(Squared) },
+    Entry { card: squared::CARD, shift_invariant: false, slope: Slope::Smooth, make: || Box::new(Squared) },
     Entry {
         card: pair_hinge::HINGE,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(PairHinge::default()),
     },
     Entry {
         card: pair_hinge::SQUARED,
         shift_invariant: true,
-        smooth: true,
+        slope: Slope::Smooth,
         make: || Box::new(SquaredPairHinge::default()),
     },
     Entry {
         card: structured::AUC,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(StructuredHinge(AucSearch { threshold: 1.0 })),
     },
     Entry {
         card: structured::MAP,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(StructuredHinge(MapSearch { threshold: 1.0 })),
     },
     Entry {
         card: structured::NDCG,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(StructuredHinge(NdcgSearch { threshold: 1.0, k: 10, discount: Discount::Log2 })),
     },
     Entry {
         card: structured::MRR,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(StructuredHinge(MrrSearch { threshold: 1.0, k: 0 })),
     },
     Entry {
         card: structured::MRR_PAIRS,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(StructuredHinge(MrrPairSearch { threshold: 1.0, k: 0 })),
     },
     Entry {
         card: combined::CARD,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(Combined::of_all_measures()),
     },
     Entry {
         card: structured::DORM,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(StructuredHinge(DormSearch::default())),
     },
     Entry {
         card: perturbation::MIN_PERTURB,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(MinPerturb::default()),
     },
     Entry {
         card: perturbation::TIE_RANDOM,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(TieRandom::default()),
     },
     Entry {
         card: perturbation::MAX_MAX,
         shift_invariant: true,
-        smooth: false,
+        slope: Slope::Convex,
         make: || Box::new(MaxMax::default()),
     },
     Entry {
         card: conditional::MLE,
         shift_invariant: true,
-        smooth: true,
+        slope: Slope::Smooth,
         make: || Box::new(ExactAuc::of(Form::Mle)),
     },
     Entry {
         card: conditional::EXP_GAIN,
         shift_invariant: true,
-        smooth: true,
+        slope: Slope::Smooth,
         make: || Box::new(ExactAuc::of(Form::ExpGain)),
     },
     Entry {
         card: conditional::L2,
         shift_invariant: true,
-        smooth: true,
+        slope: Slope::Smooth,
         make: || Box::new(ExactAuc::of(Form::L2)),
     },
     Entry {
         card: conditional::L3,
         shift_invariant: true,
-        smooth: true,
+        slope: Slope::Smooth,
         make: || Box::new(ExactAuc::of(Form::L3)),
     },
     Entry {
         card: conditional::CONVEX_LOSS,
         shift_invariant: true,
-        smooth: true,
+        slope: Slope::Smooth,
         make: || Box::new(ExactAuc::of(Form::ConvexLoss)),
     },
+    Entry {
+        card: lambda::NDCG,
+        shift_invariant: true,
+        slope: Slope::Implicit,
+        make: || lambda(LambdaMeasure::Ndcg),
+    },
+    Entry {
+        card: lambda::MAP,
+        shift_invariant: true,
+        slope: Slope::Implicit,
+        make: || lambda(LambdaMeasure::Map),
+    },
+    Entry {
+        card: lambda::MRR,
+        shift_invariant: true,
+        slope: Slope::Implicit,
+        make: || lambda(LambdaMeasure::Mrr),
+    },
+    Entry {
+        card: lambda::ERR,
+        shift_invariant: true,
+        slope: Slope::Implicit,
+        make: || lambda(LambdaMeasure::Err),
+    },
 ];
+
+fn lambda(measure: LambdaMeasure) -> Box<dyn QueryLoss> {
+    Box::new(Lambda::of(measure))
+}
 
 /// The loss called `name`.
 pub fn find(name: &str) -> Result<&'static Entry> {
@@ -208,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_gradient_agrees_with_finite_differences() {
-        for entry in LOSSES.iter().filter(|e| e.smooth) {
+        for entry in LOSSES.iter().filter(|e| e.slope == Slope::Smooth) {
             let loss = (entry.make)();
             for (seed, n) in (1..=7).flat_map(|n| (0..20).map(move |seed| (seed, n))) {
                 let (labels, scores) = random_query(seed, n);
@@ -240,7 +293,7 @@ mod tests {
     /// `L(t) ≥ L(s) + g(s)·(t − s)` for any two score vectors, kinks and ties included.
     #[test]
     fn every_subgradient_supports_its_loss_from_below() {
-        for entry in LOSSES.iter().filter(|e| !e.smooth) {
+        for entry in LOSSES.iter().filter(|e| e.slope == Slope::Convex) {
             let loss = (entry.make)();
             for (seed, n) in (1..=12).flat_map(|n| (0..200).map(move |seed| (seed, n))) {
                 let (labels, here) = random_query(seed, n);
@@ -260,6 +313,25 @@ mod tests {
                     "{}: {labels:?} {here:?} {there:?}",
                     entry.card.name
                 );
+            }
+        }
+    }
+
+    /// The gradient and curvature of a Newton step are those that the loss gives one by one.
+    #[test]
+    fn newton_steps_are_made_of_gradient_and_curvature() {
+        for entry in LOSSES {
+            let loss = (entry.make)();
+            for n in 1..=9 {
+                let (labels, scores) = random_query(7, n);
+                let query = ScoredQuery { labels: &labels, scores: &scores, seed: 7 };
+                let mut out = [(); 4].map(|()| vec![f64::NAN; n]);
+                let [gradient, curvature, both_gradient, both_curvature] = &mut out;
+                loss.value_and_gradient(query, gradient);
+                loss.curvature(query, curvature);
+                loss.newton(query, both_gradient, both_curvature);
+                assert_eq!(gradient, both_gradient, "{}", entry.card.name);
+                assert_eq!(curvature, both_curvature, "{}", entry.card.name);
             }
         }
     }

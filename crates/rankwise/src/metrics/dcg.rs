@@ -33,14 +33,16 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-pub(super) struct Dcg {
-    pub(super) gains: Gains,
-    pub(super) discounts: Discounts,
+/// DCG under given conventions.
+#[derive(Debug, Clone)]
+pub(crate) struct Dcg {
+    pub(crate) gains: Gains,
+    pub(crate) discounts: Discounts,
     pub(super) depth: usize,
 }
 
 impl Dcg {
-    pub(super) fn new(conventions: &Conventions, depth: usize) -> Self {
+    pub(crate) fn new(conventions: &Conventions, depth: usize) -> Self {
         Dcg {
             gains: Gains::new(conventions.gain, conventions),
             discounts: Discounts::new(conventions.discount, depth),
@@ -49,7 +51,7 @@ impl Dcg {
     }
 
     /// The DCG of the best order.
-    pub(super) fn ideal(&self, labels: &[f32]) -> f64 {
+    pub(crate) fn ideal(&self, labels: &[f32]) -> f64 {
         let mut sum = 0.0;
         self.gains.each_ideal(labels, self.depth, |place, gain| sum += gain * self.discounts.at(place));
         sum

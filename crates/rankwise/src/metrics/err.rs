@@ -39,19 +39,25 @@ struct ExpectedReciprocalRank {
     depth: usize,
 }
 
-impl ExpectedReciprocalRank {
-    /// The probability that a document satisfies the user.
-    fn satisfies(&self, label: f32) -> f64 {
+impl Stop {
+    /// The probability that a document satisfies the user, where `max_grade` is the highest grade there is.
+    pub fn of(self, label: f32, max_grade: f32) -> f64 {
         // Unjudged documents (NaN) and grades up to 0 satisfy no one.
         let positive = label > 0.0;
-        match self.stop {
+        match self {
             _ if !positive => 0.0,
             Stop::Grade => f64::from(label.min(1.0)),
             Stop::Exp2 => {
-                let (grade, max) = (f64::from(label.min(self.max_grade)), f64::from(self.max_grade));
+                let (grade, max) = (f64::from(label.min(max_grade)), f64::from(max_grade));
                 (grade - max).exp2() - (-max).exp2()
             }
         }
+    }
+}
+
+impl ExpectedReciprocalRank {
+    fn satisfies(&self, label: f32) -> f64 {
+        self.stop.of(label, self.max_grade)
     }
 }
 

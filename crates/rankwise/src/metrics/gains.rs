@@ -12,7 +12,7 @@ const KEPT_DISCOUNTS: usize = 1024;
 
 /// What documents are worth.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gains {
+pub(crate) struct Gains {
     gain: Gain,
     threshold: f32,
 }
@@ -23,7 +23,7 @@ impl Gains {
     }
 
     /// What one document is worth; nothing when its grade is 0 or below, or unjudged.
-    pub(super) fn of(&self, label: f32) -> f64 {
+    pub(crate) fn of(&self, label: f32) -> f64 {
         self.gain.of(label, self.threshold)
     }
 
@@ -103,7 +103,7 @@ fn count_whole_grades(labels: &[f32]) -> Option<[u32; COUNTED_GRADES]> {
 
 /// What places are worth, the first of them worked out beforehand.
 #[derive(Debug, Clone)]
-pub(super) struct Discounts {
+pub(crate) struct Discounts {
     discount: Discount,
     kept: Vec<f64>,
 }
@@ -116,7 +116,7 @@ impl Discounts {
     }
 
     /// The discount of a place, from 0.
-    pub(super) fn at(&self, place: usize) -> f64 {
+    pub(crate) fn at(&self, place: usize) -> f64 {
         self.kept.get(place).copied().unwrap_or_else(|| self.discount.at(place))
     }
 }

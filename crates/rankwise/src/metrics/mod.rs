@@ -42,6 +42,7 @@ use crate::rank::{RankRule, Ranking, Sorter};
 use serde::Serialize;
 
 pub use conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop, option_names};
+pub(crate) use dcg::Dcg;
 pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::{find, parse, parse_list};

@@ -12,7 +12,7 @@
 //! JSON serves small and large models alike: an ensemble is a few arrays a tree, a thousand trees parse in
 //! milliseconds, and a path that ends in `.zst` or `.gz` compresses them.
 
-use super::Ranker;
+use super::{Ranker, interchange};
 use crate::data::{AtomicFile, Source};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ impl Ranker {
         file.commit()
     }
 
-    /// Reads a model from `path`.
+    /// Reads a model from `path`: ours, or one of another tool, see [`interchange`](super::interchange).
     pub fn load(path: &Path) -> Result<Ranker> {
         let mut source = Source::open(path)?;
         let limit = size_limit(path);
@@ -81,8 +81,11 @@ impl Ranker {
         .into_bytes()
     }
 
-    /// Reads the bytes of a model's file.
+    /// Reads the bytes of a model's file: ours, or one of another tool.
     pub fn from_bytes(bytes: &[u8]) -> Result<Ranker> {
+        if let Some(foreign) = interchange::read(bytes) {
+            return foreign;
+        }
         let tag: Tag = serde_json::from_slice(bytes).map_err(not_ours)?;
         if tag.format.as_deref() != Some(FORMAT) {
             return Err(Error::model(format!("it does not say that it is a {FORMAT}")));

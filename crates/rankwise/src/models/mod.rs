@@ -1,6 +1,9 @@
 //! What is learned? A few model shapes that give scores, and the file they are kept in.
 
+mod ensemble;
 mod file;
+pub mod insight;
+pub mod interchange;
 mod ordinal;
 mod ranker;
 mod record;
@@ -10,6 +13,7 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub use ensemble::{Combine, Ensemble};
 pub use file::checksum;
 pub use ranker::{LearnerCard, Ranker};
 pub use record::{Outcome, Record};
@@ -41,6 +45,8 @@ pub enum Model {
         /// The grades, ascending, one more than there are thresholds.
         grades: Vec<f32>,
     },
+    /// A sum of trees.
+    Ensemble(Ensemble),
 }
 
 impl Model {
@@ -48,6 +54,7 @@ impl Model {
     pub fn width(&self) -> usize {
         match self {
             Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => weights.len(),
+            Model::Ensemble(ensemble) => ensemble.width(),
         }
     }
 
@@ -61,6 +68,21 @@ impl Model {
                 self.width()
             )));
         }
+        let scores = match self {
+            Model::Ensemble(ensemble) => ensemble.score_all(data),
+            _ => self.scores_by_query(data),
+        };
+        match scores.iter().position(|s| !s.is_finite()) {
+            Some(i) => Err(Error::data(format!(
+                "the model gives document {} the score {}; its features may be too large",
+                i + 1,
+                scores[i]
+            ))),
+            None => Ok(scores),
+        }
+    }
+
+    fn scores_by_query(&self, data: &Dataset) -> Vec<f64> {
         let by_query: Vec<Vec<f64>> = (0..data.query_count())
             .into_par_iter()
             .map(|q| {
@@ -70,15 +92,7 @@ impl Model {
                 scores
             })
             .collect();
-        let scores = by_query.concat();
-        match scores.iter().position(|s| !s.is_finite()) {
-            Some(i) => Err(Error::data(format!(
-                "the model gives document {} the score {}; its features may be too large",
-                i + 1,
-                scores[i]
-            ))),
-            None => Ok(scores),
-        }
+        by_query.concat()
     }
 }
 
@@ -90,6 +104,7 @@ impl Scorer for Model {
                 out.iter_mut().for_each(|s| *s += bias);
             }
             Model::Ordinal { weights, .. } => query.dot(weights, out),
+            Model::Ensemble(ensemble) => ensemble.score(query, out),
         }
     }
 }

@@ -21,7 +21,11 @@ impl Model {
 
     /// Refuses what no learner could have made.
     pub(super) fn check(&self) -> Result<()> {
-        let Model::Ordinal { thresholds, grades, .. } = self else { return Ok(()) };
+        let (thresholds, grades) = match self {
+            // An ensemble is checked as it is made.
+            Model::Linear { .. } | Model::Ensemble(_) => return Ok(()),
+            Model::Ordinal { thresholds, grades, .. } => (thresholds, grades),
+        };
         if grades.len() != thresholds.len() + 1 {
             return Err(Error::model(format!(
                 "it has {} grades and {} thresholds; there must be one grade more",

@@ -67,8 +67,8 @@ impl Ranker {
         self.model.grades(&*self.prepare(data)?)
     }
 
-    /// The data as the model learned to see it.
-    fn prepare<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
+    /// The data as the model learned to see it: columns where it expects them, scaled.
+    pub fn prepare<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
         let aligned = self.align(data)?;
         match &self.normalizer {
             Some(normalizer) => Ok(Cow::Owned(normalizer.apply(aligned.into_owned())?)),

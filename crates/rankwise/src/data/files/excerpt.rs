@@ -4,7 +4,7 @@
 const SHOWN: usize = 40;
 
 /// `text` in backquotes: cut when long, control characters escaped, bytes that are not UTF-8 replaced.
-pub(super) fn quoted(text: &[u8]) -> String {
+pub(crate) fn quoted(text: &[u8]) -> String {
     let readable = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
     let mut shown = String::from("`");
     for c in readable.chars().take(SHOWN) {

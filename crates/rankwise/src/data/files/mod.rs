@@ -29,6 +29,7 @@ mod write;
 use super::{Columns, Dataset, Features, MAX_FEATURES, Parts, Query, Row, Texts};
 
 pub(crate) use decimal::push_f64;
+pub(crate) use excerpt::quoted;
 pub use output::{AtomicFile, temporary_path};
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
 pub use scores::{read_scores, write_grades, write_scores};

@@ -5,7 +5,7 @@ use super::table::brief;
 use super::{Axis, Chart, Claim, Entry, Setup, Study, Table, Varied, log_spaced};
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::learners::{self, Fitted, Task};
+use crate::learners::{self, Fitted, Start, Task};
 use crate::metrics::evaluate;
 use crate::models::Outcome;
 use crate::watch::Watch;
@@ -109,7 +109,13 @@ fn follow(
     times: &mut Vec<(String, f64)>,
 ) -> Result<Option<Line>> {
     let settings = setup.settings_of(learner);
-    let task = Task { train: setup.train, valid: None, metric: setup.metrics[0].as_ref(), seed: setup.seed };
+    let task = Task {
+        train: setup.train,
+        valid: None,
+        metric: setup.metrics[0].as_ref(),
+        seed: setup.seed,
+        start: Start::default(),
+    };
     let (name, title) = (learner.card.name, learner.card.title);
     let begun = Instant::now();
     let path = learner.path(&settings, &setup.values, &task, watch)?;

@@ -4,7 +4,7 @@ use super::Setup;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, ConvexLoss, ExpGain, L3, Mle};
-use crate::learners::{self, Fitted, Learner, Task};
+use crate::learners::{self, Fitted, Learner, Start, Task};
 use crate::losses::conditional::Form;
 use crate::metrics::evaluate;
 use crate::models::{Model, Outcome};
@@ -102,7 +102,13 @@ fn demand(study: &str, settings: &mut Settings, key: &str, value: &str) -> Resul
 
 /// What there is to learn from.
 pub(super) fn task<'a>(setup: &Setup<'a>) -> Task<'a> {
-    Task { train: setup.train, valid: None, metric: setup.metrics[0].as_ref(), seed: setup.seed }
+    Task {
+        train: setup.train,
+        valid: None,
+        metric: setup.metrics[0].as_ref(),
+        seed: setup.seed,
+        start: Start::default(),
+    }
 }
 
 /// What is measured on, and its name: the training queries where there are no others.

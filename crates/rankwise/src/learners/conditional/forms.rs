@@ -3,9 +3,11 @@
 use super::fitting::fit;
 use super::parameters::{Conditional, Method};
 use crate::card::Card;
+use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::{Fitted, Learner, Task};
-use crate::losses::conditional::{Form, Gain};
+use crate::learners::{ByLoss, Fitted, Learner, Task};
+use crate::losses::QueryLoss;
+use crate::losses::conditional::{ExactAuc, Form, Gain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,3 +141,24 @@ impl Learner for L3 {
         Ok(fit(&self.0, Form::L3, task, watch))
     }
 }
+
+/// With trees the sums over rankings are in closed form, whatever the linear model would do.
+macro_rules! by_exact_auc {
+    ($learner:ident, $form:expr) => {
+        impl ByLoss for $learner {
+            fn concerns_loss(parameter: &str) -> bool {
+                ["kappa", "threshold"].contains(&parameter)
+            }
+
+            fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
+                let Conditional { kappa, threshold, .. } = self.0;
+                Ok(Box::new(ExactAuc { form: $form, kappa, threshold }))
+            }
+        }
+    };
+}
+
+by_exact_auc!(Mle, Form::Mle);
+by_exact_auc!(ConvexLoss, Form::ConvexLoss);
+by_exact_auc!(ExpGain, Form::ExpGain);
+by_exact_auc!(L3, Form::L3);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::{Fitted, Learner, Start, Task};
 use crate::losses::conditional::{Gain, Kappa};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
@@ -23,7 +23,7 @@ fn two_documents() -> Dataset {
 
 fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
     let metric = parse("map", &Conventions::default()).unwrap();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     learner.check().unwrap();
     learner.fit(&task, &mut Silent::default()).unwrap()
 }
@@ -110,7 +110,8 @@ fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
             ..Conditional::default()
         };
         let metric = parse("map", &Conventions::default()).unwrap();
-        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed };
+        let task =
+            Task { train: &train, valid: None, metric: metric.as_ref(), seed, start: Start::default() };
         Mle(parameters).fit(&task, &mut Silent::default()).unwrap()
     };
     let (first, second) = (adaptive(1), adaptive(2));

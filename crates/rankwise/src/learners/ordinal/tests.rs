@@ -4,7 +4,7 @@ use super::grading::Grading;
 use super::oc_svm::OcSvm;
 use super::prank::Prank;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::{Fitted, Learner, Start, Task};
 use crate::losses::Constraints;
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
@@ -26,7 +26,7 @@ fn documents(values: &[f32], labels: &[f32], weights: Option<Vec<f32>>) -> Datas
 
 fn learn(learner: &impl Learner, train: &Dataset, valid: Option<&Dataset>) -> Fitted {
     let metric = parse("ndcg", &Conventions::default()).unwrap();
-    let task = Task { train, valid, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train, valid, metric: metric.as_ref(), seed: 1, start: Start::default() };
     learner.fit(&task, &mut Silent::default()).unwrap()
 }
 
@@ -201,7 +201,7 @@ fn real_valued_targets_are_refused_and_a_sole_grade_is_told() {
     let many: Vec<f32> = (0..1001).map(|i| i as f32 / 8.0).collect();
     let (real, sole) = (documents(&many, &many, None), documents(&[1.0, 2.0], &[2.5, 2.5], None));
     let metric = parse("ndcg", &Conventions::default()).unwrap();
-    let task = Task { train: &real, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train: &real, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     let refusals = [
         OcSvm::default().fit(&task, &mut Silent::default()).unwrap_err().to_string(),
         Prank::default().fit(&task, &mut Silent::default()).unwrap_err().to_string(),

@@ -3,7 +3,7 @@
 use super::ir_svm::{IrSvm, swap_drops};
 use super::rank_svm::{PairLoss, RankSvm};
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::{Fitted, Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::rank::Ranking;
@@ -19,7 +19,7 @@ fn dataset(values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
 
 fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
     let metric = parse("map", &Conventions::default()).unwrap();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     learner.fit(&task, &mut Silent::default()).unwrap()
 }
 
@@ -61,7 +61,8 @@ fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
     let newton = learn(&squared, &train);
     let planes = {
         let metric = parse("map", &Conventions::default()).unwrap();
-        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+        let task =
+            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
         crate::learners::margin::fit(&squared, &task, &mut Silent::default())
     };
     let figure = |fitted: &Fitted, name: &str| {
@@ -129,7 +130,7 @@ fn values_out_of_range_are_refused_by_name() {
     let train =
         dataset((0..300).map(|i| i as f32).collect(), (0..300).map(|i| i as f32).collect(), vec![0, 300]);
     let metric = parse("map", &Conventions::default()).unwrap();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     let error = IrSvm::default().fit(&task, &mut Silent::default()).unwrap_err();
     assert!(error.to_string().contains("300 distinct grades"), "{error}");
 }

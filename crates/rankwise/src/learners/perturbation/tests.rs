@@ -5,7 +5,7 @@ use super::max_max::MaxMax;
 use super::min_perturb::MinPerturb;
 use super::tie_random::TieRandom;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Learner, Task};
+use crate::learners::{Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::Model;
 use crate::watch::Silent;
@@ -24,7 +24,7 @@ fn two_documents() -> Dataset {
 
 fn weight(learner: &impl Learner) -> f64 {
     let (train, metric) = (two_documents(), parse("map", &Conventions::default()).unwrap());
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     match learner.fit(&task, &mut Silent::default()).unwrap().model {
         Model::Linear { weights, .. } => weights[0],
         other => panic!("{other:?} is not linear"),

@@ -9,7 +9,7 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::{ByLoss, Fitted, Learner, Task};
 use crate::losses::{QueryLoss, ScoredQuery, Squared};
 use crate::models::{Model, Outcome, Record, Scorer};
 use crate::solvers::{RidgeFit, ridge};
@@ -57,6 +57,16 @@ impl Learner for Regression {
     }
 }
 
+impl ByLoss for Regression {
+    fn concerns_loss(_: &str) -> bool {
+        false
+    }
+
+    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
+        Ok(Box::new(Squared))
+    }
+}
+
 impl Regression {
     fn fitted(&self, data: &Dataset, fit: RidgeFit, interrupted: bool) -> Fitted {
         let mut notes = Vec::new();
@@ -95,6 +105,7 @@ fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
 mod tests {
     use super::*;
     use crate::data::{Features, Parts};
+    use crate::learners::Start;
     use crate::metrics::{Conventions, parse};
     use crate::watch::Silent;
 
@@ -111,7 +122,8 @@ mod tests {
         })
         .unwrap();
         let metric = parse("ndcg", &Conventions::default()).unwrap();
-        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+        let task =
+            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
         let fitted = Regression { ridge: 0.0 }.fit(&task, &mut Silent::default()).unwrap();
         let Model::Linear { weights, bias } = &fitted.model else { panic!("a linear model") };
         assert!((weights[0] - 0.6).abs() < 1e-12 && (bias - 0.1).abs() < 1e-12);

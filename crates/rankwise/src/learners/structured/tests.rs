@@ -3,7 +3,7 @@
 use super::svm_auc::SvmAuc;
 use super::svm_map::SvmMap;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::{Fitted, Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::watch::Silent;
@@ -22,7 +22,7 @@ fn two_documents() -> Dataset {
 
 fn learn(learner: &impl Learner) -> Fitted {
     let (train, metric) = (two_documents(), parse("map", &Conventions::default()).unwrap());
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     learner.fit(&task, &mut Silent::default()).unwrap()
 }
 
@@ -88,7 +88,8 @@ fn equal_rows_are_solved_at_once_and_told() {
         (vec![1.0; 4], "no training query asks for any order"),
     ] {
         let train = data(labels);
-        let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1 };
+        let task =
+            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
         let record = SvmMap::default().fit(&task, &mut Silent::default()).unwrap().record;
         assert_eq!(record.outcome, Outcome::Converged);
         assert!(record.rounds <= 1 && record.notes[0].contains(told), "{record:?}");

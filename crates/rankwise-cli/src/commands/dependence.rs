@@ -1,0 +1,96 @@
+use crate::input::Input;
+use crate::insight::{column, feature_value, json_value, open};
+use crate::{interrupt, output, table};
+use anyhow::{Result, ensure};
+use clap::Args;
+use rankwise::models::Ranker;
+use rankwise::models::insight::{Dependence as Request, PartialDependence, write_dependence};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Tell how scores depend on one or two features: mean scores for given values.
+#[derive(Args)]
+#[command(after_help = "The mean is over documents that are all given the same value (partial dependence). \
+    Values are those of the data or, where there are many, their quantiles; `missing` is one where some are.\n\n\
+    Examples:\n  rankwise dependence model.json test.txt --feature 25\n  \
+    rankwise dependence model.json test.txt --feature bm25 --points 50 --json\n  \
+    rankwise dependence model.json test.txt --feature 25 --feature 3 -o pd.csv")]
+pub(crate) struct Dependence {
+    /// The model
+    model: PathBuf,
+
+    /// The data
+    file: PathBuf,
+
+    /// The feature, by its name or number; a second one for both together
+    #[arg(long = "feature", value_name = "NAME", required = true)]
+    features: Vec<String>,
+
+    /// The most values of a feature
+    #[arg(long, default_value_t = Request::default().points, value_name = "N")]
+    points: usize,
+
+    /// The most documents to average over, drawn by the seed where there are more
+    #[arg(long, default_value_t = Request::default().documents, value_name = "N")]
+    documents: usize,
+
+    /// The seed of the documents drawn
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// For machines
+    #[arg(long)]
+    json: bool,
+
+    /// Write CSV to a file
+    #[arg(short, long, value_name = "OUT", conflicts_with = "json")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+impl Dependence {
+    pub(crate) fn run(self) -> Result<()> {
+        ensure!(self.features.len() <= 2, "--feature is given {} times; at most two", self.features.len());
+        let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
+        let columns =
+            self.features.iter().map(|name| column(&ranker, name)).collect::<Result<Vec<usize>>>()?;
+        let request = Request { points: self.points, documents: self.documents, seed: self.seed };
+        let found = request.of(&ranker.model, &data, &columns)?;
+        if let Some(path) = &self.output {
+            interrupt::will_write(path);
+            return Ok(write_dependence(path, &found, &ranker.columns)?);
+        }
+        if self.json {
+            return output::print_json(&as_json(&found, &ranker));
+        }
+        output::print(&as_text(&found, &ranker))
+    }
+}
+
+fn names(found: &PartialDependence, ranker: &Ranker) -> Vec<String> {
+    found.columns.iter().map(|&column| ranker.columns.name(column)).collect()
+}
+
+fn as_json(found: &PartialDependence, ranker: &Ranker) -> serde_json::Value {
+    let points = found.points().into_iter().zip(&found.means).map(|(values, mean)| {
+        json!({ "values": values.into_iter().map(json_value).collect::<Vec<_>>(), "mean": mean })
+    });
+    json!({
+        "features": names(found, ranker),
+        "documents": found.documents,
+        "points": points.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(found: &PartialDependence, ranker: &Ranker) -> String {
+    let mut headers: Vec<String> = names(found, ranker).iter().map(|name| format!(">{name}")).collect();
+    headers.push(">mean score".into());
+    let mut table = table::Columns::new(&headers.iter().map(String::as_str).collect::<Vec<_>>());
+    for (values, &mean) in found.points().into_iter().zip(&found.means) {
+        table.row(values.into_iter().map(feature_value).chain([table::six(mean)]));
+    }
+    let documents = output::count(found.documents, "document", "documents");
+    format!("{}\nmeans over {documents}\n", table.render())
+}

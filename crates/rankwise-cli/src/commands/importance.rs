@@ -1,0 +1,147 @@
+use crate::input::Input;
+use crate::insight::{open, shown};
+use crate::measuring::Measuring;
+use crate::{output, table};
+use anyhow::Result;
+use clap::Args;
+use rankwise::models::insight::{Permutation, PermutationImportance, Splits, splits};
+use rankwise::models::{Model, Ranker};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Tell how much each feature matters: how far a measure drops when it is shuffled.
+#[derive(Args)]
+#[command(
+    after_help = "Each feature in turn is shuffled over all documents, several times, and the model's \
+    rankings are measured again. Gain and splits are what the trees say themselves.\n\n\
+    Examples:\n  rankwise importance model.json test.txt\n  \
+    rankwise importance model.json test.txt --metric map --repeats 20\n  \
+    rankwise importance model.json test.txt --json | jq \".features[:10]\""
+)]
+pub(crate) struct Importance {
+    /// The model
+    model: PathBuf,
+
+    /// The judged data
+    file: PathBuf,
+
+    /// The measure
+    #[arg(long, default_value = "ndcg@10", value_name = "MEASURE")]
+    metric: String,
+
+    /// How often to shuffle each feature
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+
+    /// The seed of the shuffles
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// How many features to show; 0 for all
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    top: usize,
+
+    /// For machines, all features
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    measuring: Measuring,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+impl Importance {
+    pub(crate) fn run(self) -> Result<()> {
+        let metric = self.measuring.metric(&self.metric)?;
+        let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
+        let permutation = Permutation { metric, repeats: self.repeats as usize, seed: self.seed };
+        let found = Found {
+            shuffled: permutation.importance(&ranker.model, &data)?,
+            splits: match &ranker.model {
+                Model::Ensemble(ensemble) => Some(splits(ensemble)),
+                _ => None,
+            },
+        };
+        if self.json {
+            return output::print_json(&self.as_json(&found, &ranker)?);
+        }
+        output::print(&self.as_text(&found, &ranker, data.query_count())?)
+    }
+
+    fn as_json(&self, found: &Found, ranker: &Ranker) -> Result<serde_json::Value> {
+        let features = found.order().into_iter().map(|column| {
+            let mut feature = json!({
+                "feature": ranker.columns.name(column),
+                "drop": found.shuffled.drops[column].mean,
+                "deviation": found.shuffled.drops[column].deviation,
+            });
+            if let Some(splits) = &found.splits {
+                feature["gain"] = json!(splits[column].gain);
+                feature["splits"] = json!(splits[column].count);
+            }
+            feature
+        });
+        Ok(json!({
+            "metric": found.shuffled.metric,
+            "conventions": self.measuring.conventions()?,
+            "value": found.shuffled.value,
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "features": features.collect::<Vec<_>>(),
+        }))
+    }
+
+    fn as_text(&self, found: &Found, ranker: &Ranker, queries: usize) -> Result<String> {
+        let mut headers = vec!["feature", ">drop", ">±"];
+        if found.splits.is_some() {
+            headers.extend([">gain", ">splits"]);
+        }
+        let mut table = table::Columns::new(&headers);
+        let order = found.order();
+        let shown = shown(self.top, order.len());
+        for &column in &order[..shown] {
+            let drop = &found.shuffled.drops[column];
+            let deviation = drop.deviation.map_or("–".into(), table::four);
+            let mut cells = vec![ranker.columns.name(column), table::four(drop.mean), deviation];
+            if let Some(splits) = &found.splits {
+                cells.extend([
+                    table::six(splits[column].gain),
+                    output::thousands(splits[column].count as usize),
+                ]);
+            }
+            table.row(cells);
+        }
+        let rest = match order.len() - shown {
+            0 => String::new(),
+            n => format!("and {}: --top 0 shows all\n", output::count(n, "more feature", "more features")),
+        };
+        let explained = table::wrap(&format!(
+            "{} is {} on {}; drop: its mean fall over {} of a feature, ±: the standard deviation of one; {}",
+            found.shuffled.metric,
+            table::four(found.shuffled.value),
+            output::count(queries, "query", "queries"),
+            output::count(self.repeats as usize, "shuffle", "shuffles"),
+            self.measuring.describe()
+        ));
+        Ok(format!("{}{rest}\n{explained}\n", table.render()))
+    }
+}
+
+/// What shuffles say of every feature and, where the model has trees, what those say.
+struct Found {
+    shuffled: PermutationImportance,
+    splits: Option<Vec<Splits>>,
+}
+
+impl Found {
+    /// The features, the largest drop first, then the largest gain.
+    fn order(&self) -> Vec<usize> {
+        let gain = |column: usize| self.splits.as_ref().map_or(0.0, |splits| splits[column].gain);
+        let drop = |column: usize| self.shuffled.drops[column].mean;
+        let mut order: Vec<usize> = (0..self.shuffled.drops.len()).collect();
+        order.sort_by(|&a, &b| drop(b).total_cmp(&drop(a)).then(gain(b).total_cmp(&gain(a))));
+        order
+    }
+}

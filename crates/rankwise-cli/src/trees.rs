@@ -1,0 +1,127 @@
+//! Ensembles of trees for people: their size, the features they go by, and single trees as text.
+
+use crate::insight::{feature_value, shown, signed};
+use crate::{output, table};
+use anyhow::{Result, ensure};
+use rankwise::models::insight::{depth, node_covers, outline, splits};
+use rankwise::models::{Ensemble, Ranker};
+use rankwise::trees::{Child, Tree};
+
+/// The columns that a line of a tree has for its test, indented by its level.
+const TEST_WIDTH: usize = 51;
+
+/// Deeper levels are not indented further; their number stands beside them.
+const MAX_INDENT: usize = 14;
+
+/// How large the ensemble is, and the features it goes by: `top` of them, or for 0 all.
+pub(crate) fn describe(ensemble: &Ensemble, ranker: &Ranker, top: usize) -> String {
+    let size = outline(ensemble);
+    let mut lines = table::Columns::new(&["", ""]).headless();
+    lines.row(["trees", &output::thousands(size.trees)]);
+    lines.row(["leaves", &output::thousands(size.leaves)]);
+    lines.row(["depth", &size.depth.to_string()]);
+    lines.row(["features used", &format!("{} of {}", size.features_used, ranker.model.width())]);
+    format!("{}\n{}", lines.render(), importance(ensemble, ranker, top))
+}
+
+fn importance(ensemble: &Ensemble, ranker: &Ranker, top: usize) -> String {
+    let splits = splits(ensemble);
+    let total: f64 = splits.iter().map(|s| s.gain).sum();
+    let mut order: Vec<usize> = (0..splits.len()).filter(|&column| splits[column].count > 0).collect();
+    order.sort_by(|&a, &b| {
+        splits[b].gain.total_cmp(&splits[a].gain).then(splits[b].count.cmp(&splits[a].count))
+    });
+    let shown = shown(top, order.len());
+    let mut table = table::Columns::new(&["feature", ">gain", ">share", ">splits"]);
+    for &column in &order[..shown] {
+        let found = splits[column];
+        let share = if total > 0.0 { format!("{:.1} %", 100.0 * found.gain / total) } else { "–".into() };
+        let count = output::thousands(found.count as usize);
+        table.row([ranker.columns.name(column), table::six(found.gain), share, count]);
+    }
+    let rest = match order.len() - shown {
+        0 => String::new(),
+        n => format!(
+            "and {}: --top 0 shows all\n",
+            output::count(n, "feature of less gain", "features of less gain")
+        ),
+    };
+    format!("{}{rest}", table.render())
+}
+
+/// Tree `number`, from 1, of the ensemble.
+pub(crate) fn tree(ensemble: &Ensemble, number: usize) -> Result<&Tree> {
+    let trees = ensemble.trees();
+    ensure!(
+        (1..=trees.len()).contains(&number),
+        "there is no tree {number}: the model has {}, counted from 1",
+        output::count(trees.len(), "tree", "trees")
+    );
+    Ok(&trees[number - 1])
+}
+
+/// A tree as text: a line for every test, for its `else`, and for every leaf.
+pub(crate) fn tree_text(tree: &Tree, ranker: &Ranker) -> String {
+    let covers = node_covers(tree);
+    let step = if 2 * depth(tree) <= MAX_INDENT { 2 } else { 1 };
+    let mut lines = vec![line("level", 0, "test, or value of a leaf", "gain", "documents")];
+    // What is still to be written, the next at the end.
+    let mut open = vec![(Part::Child(tree.root()), 0)];
+    while let Some((part, level)) = open.pop() {
+        let indent = (step * level).min(MAX_INDENT);
+        let put = |text: &str, gain: &str, cover: f64| {
+            line(&level.to_string(), indent, text, gain, &documents(cover))
+        };
+        lines.push(match part {
+            Part::Child(Child::Node(node)) => {
+                open.push((Part::Child(Child::of(tree.right[node])), level + 1));
+                open.push((Part::Else(node), level));
+                open.push((Part::Child(Child::of(tree.left[node])), level + 1));
+                let gain = tree.gains[node];
+                let gain = if gain == 0.0 { String::new() } else { table::six(gain.into()) };
+                put(&test(tree, node, ranker, TEST_WIDTH - indent), &gain, covers[node])
+            }
+            Part::Child(Child::Leaf(leaf)) => put(&signed(tree.values[leaf]), "", tree.covers[leaf].into()),
+            Part::Else(node) => put(&format!("else{}", or_missing(!tree.missing_left[node])), "", 0.0),
+        });
+    }
+    lines.concat()
+}
+
+enum Part {
+    Child(Child),
+    /// What comes before the right child of a node.
+    Else(usize),
+}
+
+/// The test of a node, its feature's name shortened where it would not fit.
+fn test(tree: &Tree, node: usize, ranker: &Ranker, room: usize) -> String {
+    let value = feature_value(tree.thresholds[node]);
+    let after = format!(" ≤ {value}{}", or_missing(tree.missing_left[node]));
+    let name = ranker.columns.name(tree.features[node] as usize);
+    let room = room.saturating_sub("if ".len() + after.chars().count()).max(1);
+    if name.chars().count() <= room {
+        return format!("if {name}{after}");
+    }
+    let short: String = name.chars().take(room - 1).collect();
+    format!("if {short}…{after}")
+}
+
+fn or_missing(here: bool) -> &'static str {
+    if here { " or missing" } else { "" }
+}
+
+/// How many documents reached a place; nothing where that is not known.
+fn documents(cover: f64) -> String {
+    match cover {
+        0.0 => String::new(),
+        _ if cover.fract() == 0.0 && cover < 1e9 => output::thousands(cover as usize),
+        _ => format!("{cover:.2}"),
+    }
+}
+
+fn line(level: &str, indent: usize, text: &str, gain: &str, documents: &str) -> String {
+    let text = format!("{:indent$}{text}", "");
+    let line = format!("{level:>5} {text:<TEST_WIDTH$} {gain:>11} {documents:>10}");
+    format!("{}\n", line.trim_end())
+}

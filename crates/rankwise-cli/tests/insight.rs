@@ -1,0 +1,265 @@
+//! The commands that look into a model, on models made by hand.
+
+use rankwise::data::Columns;
+use rankwise::metrics::Conventions;
+use rankwise::models::{Combine, Ensemble, LearnerCard, Model, Ranker, Record};
+use rankwise::trees::Tree;
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A directory for one test with `data.csv` and models of it, and commands that run in it.
+struct Place(TempDir);
+
+/// Two queries; `age` is missing once.
+const DATA: &str = "label,qid,bm25,age,length\n\
+    2,a,3,1,10\n\
+    0,a,1,,10\n\
+    1,a,2,5,20\n\
+    0,b,1,1,20\n\
+    1,b,4,5,10\n";
+
+impl Place {
+    fn new() -> Self {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::write(place.0.path().join("data.csv"), DATA).unwrap();
+        place.save("trees.json", of_trees(0.5, vec![by_hand(), stump()]));
+        place.save("linear.json", Model::Linear { weights: vec![2.0, -1.0, 0.0], bias: 0.25 });
+        place
+    }
+
+    fn save(&self, name: &str, model: Model) {
+        let names = ["bm25", "age", "length"].map(String::from).to_vec();
+        let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
+        let ranker = Ranker {
+            learner: card,
+            parameters: Default::default(),
+            metric: "ndcg@10".into(),
+            conventions: Conventions::default(),
+            seed: 0,
+            normalizer: None,
+            columns: Columns { first_id: 1, names: Some(names) },
+            record: Record::default(),
+            model,
+        };
+        ranker.save(&self.0.path().join(name)).unwrap();
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path());
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Standard output of a command that must succeed, and that fits a terminal.
+    fn ok(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "rankwise {arguments}: {}", text(&output.stderr));
+        let text = text(&output.stdout);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text
+    }
+
+    fn fails(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "rankwise {arguments}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty(), "rankwise {arguments} printed {}", text(&output.stdout));
+        text(&output.stderr)
+    }
+
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_str(&self.ok(arguments)).unwrap()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn of_trees(base: f64, trees: Vec<Tree>) -> Model {
+    Model::Ensemble(Ensemble::sum(3, base, trees).unwrap())
+}
+
+/// `bm25 ≤ 1.5`; above that, `age ≤ 2`, where missing goes left.
+fn by_hand() -> Tree {
+    Tree {
+        features: vec![0, 1],
+        thresholds: vec![1.5, 2.0],
+        missing_left: vec![false, true],
+        left: vec![!0, !1],
+        right: vec![1, !2],
+        gains: vec![3.0, 1.0],
+        values: vec![-1.0, 1.0, 0.25],
+        covers: vec![2000.0, 1000.0, 1000.0],
+    }
+}
+
+/// `age ≤ 2`, missing right.
+fn stump() -> Tree {
+    Tree {
+        features: vec![1],
+        thresholds: vec![2.0],
+        missing_left: vec![false],
+        left: vec![!0],
+        right: vec![!1],
+        gains: vec![0.5],
+        values: vec![0.5, 0.0],
+        covers: vec![3000.0, 1000.0],
+    }
+}
+
+/// The words of the first line that has `start` as its first word.
+fn words(text: &str, start: &str) -> Vec<String> {
+    let line = text.lines().find(|line| line.split_whitespace().next() == Some(start));
+    line.unwrap_or_else(|| panic!("no line starts with {start}:\n{text}"))
+        .split_whitespace()
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn inspect_tells_of_trees() {
+    let place = Place::new();
+    let told = place.ok("inspect trees.json");
+    assert_eq!(words(&told, "trees"), ["trees", "2"]);
+    assert_eq!(words(&told, "leaves"), ["leaves", "5"]);
+    assert_eq!(words(&told, "depth"), ["depth", "2"]);
+    assert!(told.contains("2 of 3"));
+    assert_eq!(words(&told, "bm25"), ["bm25", "3.000000", "66.7", "%", "1"]);
+    assert_eq!(words(&told, "age"), ["age", "1.500000", "33.3", "%", "2"]);
+    assert!(place.ok("inspect trees.json --top 1").contains("and 1 feature of less gain: --top 0 shows all"));
+}
+
+#[test]
+fn inspect_prints_a_tree_that_people_can_read() {
+    let place = Place::new();
+    let lines: Vec<Vec<String>> = place
+        .ok("inspect trees.json --tree 1")
+        .lines()
+        .map(|line| line.split_whitespace().map(String::from).collect())
+        .collect();
+    let expected = [
+        "level test, or value of a leaf gain documents",
+        "0 if bm25 ≤ 1.5 3.000000 4,000",
+        "1 -1.000000 2,000",
+        "0 else or missing",
+        "1 if age ≤ 2 or missing 1.000000 2,000",
+        "2 +1.000000 1,000",
+        "1 else",
+        "2 +0.250000 1,000",
+    ];
+    assert_eq!(lines.iter().map(|words| words.join(" ")).collect::<Vec<_>>(), expected);
+    assert_eq!(place.json("inspect trees.json --tree 2 --json")["features"], serde_json::json!([1]));
+    for number in [0, 3] {
+        let told = place.fails(&format!("inspect trees.json --tree {number}"));
+        assert!(told.contains(&format!("there is no tree {number}: the model has 2 trees")), "{told}");
+    }
+    assert!(place.fails("inspect linear.json --tree 1").contains("not made of trees"));
+}
+
+#[test]
+fn importance_puts_shuffles_beside_gain_and_splits() {
+    let place = Place::new();
+    let found = place.json("importance trees.json data.csv --metric mrr --repeats 9 --json");
+    assert_eq!((&found["metric"], &found["repeats"]), (&"mrr".into(), &9.into()));
+    let features = found["features"].as_array().unwrap();
+    let of = |name: &str| features.iter().find(|f| f["feature"] == name).unwrap();
+    assert_eq!((&of("bm25")["gain"], &of("age")["splits"]), (&3.0.into(), &2.into()));
+    assert_eq!((&of("length")["drop"], &of("length")["deviation"]), (&0.0.into(), &0.0.into()));
+    assert!(of("bm25")["drop"].as_f64().unwrap() > 0.0);
+    let told = place.ok("importance trees.json data.csv --metric mrr --repeats 9 --threads 2");
+    assert_eq!(words(&told, "length"), ["length", "0.0000", "0.0000", "0.000000", "0"]);
+    assert!(told.contains("9 shuffles"));
+    assert!(place.json("importance linear.json data.csv --json")["features"][0].get("gain").is_none());
+    assert!(place.fails("importance trees.json data.csv --metric nonsense").contains("nonsense"));
+}
+
+/// By hand, for document 1 (bm25 3, age 1): of tree 1 the expectations are −3/16 knowing nothing, 5/8 with bm25, and
+/// ½·(−1) + ½·1 = 0 with age, 1 with both; so bm25 has ½·(13/16 + 1) and age ½·(3/16 + 3/8). Tree 2 gives age 1/8.
+#[test]
+fn explain_splits_a_score_among_features() {
+    let place = Place::new();
+    let found = place.json("explain trees.json data.csv --document 1 --json");
+    assert_eq!(found["base"], 0.5 - 3.0 / 16.0 + 0.375);
+    let document = &found["documents"][0];
+    assert_eq!(
+        (&document["score"], &document["rank"], &document["query"]),
+        (&2.0.into(), &1.into(), &"a".into())
+    );
+    let contributions = document["contributions"].as_array().unwrap();
+    let of =
+        |i: usize| (contributions[i]["feature"].as_str().unwrap(), contributions[i]["contribution"].as_f64());
+    for (i, name, expected) in [(0, "bm25", 29.0 / 32.0), (1, "age", 9.0 / 32.0 + 0.125), (2, "length", 0.0)]
+    {
+        assert_eq!(of(i).0, name);
+        assert!((of(i).1.unwrap() - expected).abs() < 1e-12);
+    }
+    let told = place.ok("explain trees.json data.csv --document 1");
+    assert!(told.starts_with("document 1: grade 2, rank 1 of 3 in query a\n"), "{told}");
+    assert_eq!(words(&told, "bm25"), ["bm25", "3", "+0.906250"]);
+    assert_eq!(words(&told, "score"), ["score", "+2.000000"]);
+    let told = place.ok("explain trees.json data.csv --query a --top 0 --features 1");
+    assert!(told.contains("document 2: grade 0, rank 3 of 3") && told.contains("1 smaller one"), "{told}");
+    assert!(told.find("document 1").unwrap() < told.find("document 3").unwrap());
+    let told = place.ok("explain linear.json data.csv --document 2");
+    assert_eq!(words(&told, "bm25"), ["bm25", "1", "+2.000000"]);
+    assert_eq!(words(&told, "bias"), ["bias", "+0.250000"]);
+    assert!(!told.contains("age"), "a missing value contributes nothing: {told}");
+}
+
+#[test]
+fn explain_writes_all_documents_as_csv() {
+    let place = Place::new();
+    place.ok("explain linear.json data.csv -o out.csv");
+    let written = fs::read_to_string(place.0.path().join("out.csv")).unwrap();
+    let expected = "document,query,score,base,bm25,age,length\n\
+        1,a,5.25,0.25,6,-1,0\n2,a,2.25,0.25,2,0,0\n3,a,-0.75,0.25,4,-5,0\n4,b,1.25,0.25,2,-1,0\n5,b,3.25,0.25,8,-5,0\n";
+    assert_eq!(written, expected);
+    let some = place.ok("explain linear.json data.csv --query b --top 1 --csv");
+    assert_eq!(some, "document,query,score,base,bm25,age,length\n5,b,3.25,0.25,8,-5,0\n");
+}
+
+#[test]
+fn what_cannot_be_explained_is_told_in_a_sentence() {
+    let place = Place::new();
+    assert!(place.fails("explain trees.json data.csv").contains("say what to explain"));
+    assert!(place.fails("explain trees.json data.csv --document 6").contains("has 5 documents"));
+    assert!(place.fails("explain trees.json data.csv --query c").contains("has no query `c`"));
+    let combine = Combine::Ordinal { grades: vec![0.0, 1.0, 2.0] };
+    let trees = vec![by_hand(), stump()];
+    place.save("graded.json", Model::Ensemble(Ensemble::new(3, vec![0.0, 0.0], combine, trees).unwrap()));
+    assert!(place.fails("explain graded.json data.csv --document 1").contains("several outputs"));
+    place.ok("importance graded.json data.csv");
+    let unknown = Tree { covers: vec![0.0; 3], ..by_hand() };
+    place.save("unknown.json", of_trees(0.0, vec![unknown]));
+    assert!(place.fails("explain unknown.json data.csv --document 1").contains("tree 1 does not say"));
+    let told = place.ok("inspect unknown.json --tree 1");
+    assert_eq!(words(&told, "1"), ["1", "-1.000000"], "no documents are claimed where none are known");
+}
+
+#[test]
+fn dependence_gives_mean_scores() {
+    let place = Place::new();
+    // bm25 at 1: −1 for all. Else by age, of which one is missing, two are 1 and two are 5: (1 + 2·1 + 2·¼)/5.
+    // Tree 2 adds ½ for two of five.
+    let found = place.json("dependence trees.json data.csv --feature bm25 --json");
+    let means: Vec<f64> =
+        found["points"].as_array().unwrap().iter().map(|p| p["mean"].as_f64().unwrap()).collect();
+    let (low, high) = (0.5 + 0.2 - 1.0, 0.5 + 0.2 + 0.7);
+    for (mean, expected) in means.iter().zip([low, high, high, high]) {
+        assert!((mean - expected).abs() < 1e-12, "{means:?}");
+    }
+    assert_eq!((means.len(), &found["documents"]), (4, &5.into()));
+    let told = place.ok("dependence trees.json data.csv --feature age");
+    assert!(words(&told, "missing").len() == 2 && told.contains("means over 5 documents"), "{told}");
+    place.ok("dependence linear.json data.csv --feature length --feature bm25 -o out.csv");
+    let written = fs::read_to_string(place.0.path().join("out.csv")).unwrap();
+    assert!(written.starts_with("length,bm25,mean score\n10,1,"), "{written}");
+    assert_eq!(written.lines().count(), 1 + 2 * 4);
+    assert!(
+        place.fails("dependence trees.json data.csv --feature pagerank").contains("no feature `pagerank`")
+    );
+    assert!(place.fails("dependence trees.json data.csv --feature age --points 1").contains("`points` is 1"));
+    assert!(place.fails("dependence trees.json data.csv --feature age --feature age").contains("different"));
+}

@@ -1,0 +1,106 @@
+//! Training trees from the command line: going on after a kill, from a model, and what is refused.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A directory for one test with `train.txt`, and commands that run in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new(queries: usize) -> Self {
+        let place = Place(tempfile::tempdir().unwrap());
+        let synth = format!("synth --shape ohsumed --queries {queries} --documents 60 -q -o train.txt");
+        place.ok(&synth);
+        place
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn ok(&self, arguments: &str) -> String {
+        let output = self.command(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn fails(&self, arguments: &str) -> String {
+        let output = self.command(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+}
+
+/// Killed as soon as there is a checkpoint, again and again, it still ends with the bytes of one run.
+#[test]
+fn training_that_is_killed_goes_on_to_the_same_bytes() {
+    let place = Place::new(60);
+    let train = "train lambda-mart --train train.txt --set rounds=150 --set bagging=0.7 --set drop=0.05";
+    place.ok(&format!("{train} -o whole.json"));
+    let killable = format!("{train} --checkpoint state.json --checkpoint-every 1 --threads 1 -o m.json");
+    let mut kills = 0;
+    for _ in 0..3 {
+        let before = fs::metadata(place.path("state.json")).map_or(0, |m| m.len());
+        let mut child = place.command(&killable).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        // A longer checkpoint than before: it got further.
+        while fs::metadata(place.path("state.json")).map_or(0, |m| m.len()) <= before + 2000
+            && child.try_wait().unwrap().is_none()
+            && begun.elapsed() < Duration::from_secs(60)
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            kills += 1;
+        }
+        child.wait().unwrap();
+    }
+    assert!(kills > 0, "training was over before it could be killed");
+    place.ok(&killable);
+    assert!(place.bytes("m.json") == place.bytes("whole.json"));
+    assert!(!place.path("state.json").exists());
+}
+
+#[test]
+fn a_model_is_added_to_and_any_loss_learned() {
+    let place = Place::new(20);
+    place.ok("train mart --train train.txt --set rounds=6 -o six.json");
+    place.ok("train mart --train train.txt --set rounds=3 -o three.json");
+    place.ok("train mart --train train.txt --set rounds=3 --start three.json -o both.json");
+    assert!(place.ok("score six.json train.txt") == place.ok("score both.json train.txt"));
+    place.ok("train svm-map --scorer trees --train train.txt --set rounds=5 -o map.json");
+    assert!(place.ok("inspect map.json").contains("trees"));
+    assert!(place.ok("learners svm-map").contains("--scorer trees"));
+    place.ok("export six.json -o six.txt --format lightgbm");
+    assert!(place.ok("compare train.txt six.json six.txt").contains("six.txt"));
+}
+
+#[test]
+fn files_that_would_take_each_others_place_are_refused() {
+    let place = Place::new(5);
+    let data = place.bytes("train.txt");
+    let error = place.fails("train mart --train train.txt -o ./train.txt");
+    assert!(error.contains("both train.txt"), "{error}");
+    assert!(place.bytes("train.txt") == data);
+    let error = place.fails("train mart --train train.txt --checkpoint ./m.json -o m.json");
+    assert!(error.contains("--checkpoint and the model"), "{error}");
+    let error = place.fails("train lambda-mart --scorer linear --train train.txt -o m.json");
+    assert!(error.contains("kind of model of its own"), "{error}");
+    let error = place.fails("train mcrank --set monotone=1:up --train train.txt -o m.json");
+    assert!(error.contains("monotone"), "{error}");
+    assert!(!place.path("m.json").exists());
+}

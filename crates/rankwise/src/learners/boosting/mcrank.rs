@@ -1,0 +1,212 @@
+//! McRank: boosted trees that predict the probability of each grade (Li, Burges and Wu, NIPS 2007).
+//!
+//! ```text
+//! softmax   P(r = g_k) = exp(F_k)/Σ_l exp(F_l)          ordinal   P(r > g_k) = 1/(1 + exp(−F_k))
+//! score = E[r]
+//! ```
+//!
+//! A round grows one tree for each grade (softmax) or for each step from one grade to the next (ordinal).
+
+use super::boost::Boost;
+use super::parameters::Boosting;
+use super::target::Target;
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::{Fitted, Learner, Task};
+use crate::models::Combine;
+use crate::watch::Watch;
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// More grades than this are no classes.
+const MAX_GRADES: usize = 64;
+
+/// How probabilities of grades are modelled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Classes {
+    /// Grades without an order.
+    #[default]
+    Softmax,
+    /// Each step up on its own.
+    Ordinal,
+}
+
+/// Boosted trees that predict probabilities of grades.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct McRank {
+    /// How probabilities are modelled: `softmax` (grades without an order) or `ordinal` (each step up on its own).
+    pub classes: Classes,
+    /// How trees are grown and added up.
+    #[serde(flatten)]
+    pub boosting: Boosting,
+}
+
+impl Learner for McRank {
+    const CARD: Card = Card {
+        name: "mcrank",
+        title: "McRank",
+        summary: "Boosted trees that predict the probability of each grade; the score is the expected grade.",
+        citations: &["li2007mcrank"],
+    };
+    const CONTINUES: bool = true;
+
+    fn check(&self) -> Result<()> {
+        if !self.boosting.monotone.is_empty() {
+            return Err(Error::parameter(
+                "monotone is for models whose trees add up to the score; the expected grade of mcrank does not keep to it",
+            ));
+        }
+        self.boosting.check()
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let grades = grades(task.train)?;
+        let ordinal = self.classes == Classes::Ordinal && grades.len() > 1;
+        let target = Grades::new(task.train, &grades, ordinal);
+        let combine = if ordinal { Combine::Ordinal { grades } } else { Combine::Softmax { grades } };
+        let boost =
+            Boost { target: &target, boosting: &self.boosting, base: target.base(), combine, average: None };
+        boost.fit(task, watch)
+    }
+}
+
+/// The grades there are, ascending.
+fn grades(train: &Dataset) -> Result<Vec<f32>> {
+    let mut grades: Vec<f32> = train.labels().iter().map(|r| r + 0.0).collect();
+    grades.sort_by(f32::total_cmp);
+    grades.dedup();
+    if grades.len() > MAX_GRADES {
+        return Err(Error::data(format!(
+            "the training data has {} different grades; mcrank takes up to {MAX_GRADES}, so use mart or \
+             lambda-mart for real-valued ones",
+            grades.len()
+        )));
+    }
+    Ok(grades)
+}
+
+/// The likelihood of the grades, each document with the weight of its query.
+struct Grades {
+    /// The number of each document's grade.
+    numbers: Vec<usize>,
+    weights: Vec<f64>,
+    count: usize,
+    ordinal: bool,
+}
+
+impl Grades {
+    fn new(train: &Dataset, grades: &[f32], ordinal: bool) -> Grades {
+        let number = |r: &f32| grades.partition_point(|g| g < r);
+        Grades {
+            numbers: train.labels().iter().map(number).collect(),
+            weights: train.queries().flat_map(|q| std::iter::repeat_n(q.weight(), q.len())).collect(),
+            count: grades.len(),
+            ordinal,
+        }
+    }
+
+    /// The outputs that give every document the shares of the grades: where boosting begins.
+    fn base(&self) -> Vec<f64> {
+        let mut shares = vec![0.0; self.count];
+        self.numbers.iter().zip(&self.weights).for_each(|(&number, weight)| shares[number] += weight);
+        let total: f64 = shares.iter().sum();
+        // A grade that only queries of weight 0 have is still possible.
+        let share = |part: f64| (part / total).clamp(1e-9, 1.0 - 1e-9);
+        if self.ordinal {
+            let above = |k: usize| share(shares[k + 1..].iter().sum());
+            (0..self.count - 1).map(|k| (above(k) / (1.0 - above(k))).ln()).collect()
+        } else {
+            shares.iter().map(|&part| share(part).ln()).collect()
+        }
+    }
+
+    /// Derivatives at document `row`, by output.
+    fn at(&self, row: usize, scores: &[Vec<f64>], out: &mut [(f64, f64)]) {
+        let (number, weight) = (self.numbers[row], self.weights[row]);
+        if self.ordinal {
+            for (k, (scores, out)) in scores.iter().zip(out).enumerate() {
+                let above = 1.0 / (1.0 + (-scores[row]).exp());
+                let slope = above - f64::from(u8::from(number > k));
+                *out = (weight * slope, weight * above * (1.0 - above));
+            }
+            return;
+        }
+        let most = scores.iter().map(|s| s[row]).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = scores.iter().map(|s| (s[row] - most).exp()).sum();
+        // Only differences of outputs count, so that all move at once: hence more than p(1 − p).
+        let stretch = self.count as f64 / (self.count as f64 - 1.0).max(1.0);
+        for (k, (scores, out)) in scores.iter().zip(out).enumerate() {
+            let p = (scores[row] - most).exp() / total;
+            let slope = p - f64::from(u8::from(number == k));
+            *out = (weight * slope, weight * stretch * p * (1.0 - p));
+        }
+    }
+}
+
+impl Target for Grades {
+    fn outputs(&self) -> usize {
+        if self.ordinal { self.count - 1 } else { self.count }
+    }
+
+    fn gradients(&self, scores: &[Vec<f64>], _: u64, slopes: &mut [Vec<f64>], curvatures: &mut [Vec<f64>]) {
+        let outputs = self.outputs();
+        let mut both = vec![(0.0, 0.0); outputs * self.numbers.len()];
+        both.par_chunks_mut(outputs).enumerate().with_min_len(1 << 11).for_each(|(row, out)| {
+            self.at(row, scores, out);
+        });
+        for (k, (slopes, curvatures)) in slopes.iter_mut().zip(curvatures).enumerate() {
+            for (row, (slope, curvature)) in slopes.iter_mut().zip(curvatures).enumerate() {
+                (*slope, *curvature) = both[row * outputs + k];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slopes against differences of the negative logarithm of the likelihood.
+    #[test]
+    fn slopes_agree_with_finite_differences() {
+        for ordinal in [false, true] {
+            let target = Grades { numbers: vec![0, 2, 1], weights: vec![1.0, 2.0, 0.5], count: 3, ordinal };
+            let outputs = target.outputs();
+            let scores: Vec<Vec<f64>> =
+                (0..outputs).map(|k| (0..3).map(|i| (i as f64 - k as f64) * 0.7 + 0.2).collect()).collect();
+            let loss = |scores: &[Vec<f64>]| -> f64 {
+                (0..3)
+                    .map(|row| {
+                        let at: Vec<f64> = scores.iter().map(|s| s[row]).collect();
+                        let number = target.numbers[row];
+                        let log_likelihood: f64 = if ordinal {
+                            let above = |k: usize| 1.0 / (1.0 + (-at[k]).exp());
+                            (0..outputs)
+                                .map(|k| if number > k { above(k) } else { 1.0 - above(k) }.ln())
+                                .sum()
+                        } else {
+                            at[number] - at.iter().map(|s| s.exp()).sum::<f64>().ln()
+                        };
+                        -target.weights[row] * log_likelihood
+                    })
+                    .sum()
+            };
+            let (mut slopes, mut curvatures) = (vec![vec![0.0; 3]; outputs], vec![vec![0.0; 3]; outputs]);
+            target.gradients(&scores, 0, &mut slopes, &mut curvatures);
+            for (k, row) in (0..outputs).flat_map(|k| (0..3).map(move |row| (k, row))) {
+                let moved = |by: f64| {
+                    let mut scores = scores.clone();
+                    scores[k][row] += by;
+                    loss(&scores)
+                };
+                let slope = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!((slope - slopes[k][row]).abs() < 1e-8, "{ordinal} {k} {row}");
+                assert!(curvatures[k][row] > 0.0);
+            }
+        }
+    }
+}

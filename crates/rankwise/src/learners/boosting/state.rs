@@ -1,0 +1,166 @@
+//! What a round of boosting changes: scores, trees and their weights.
+
+use super::steps::Plan;
+use crate::data::Dataset;
+use crate::learners::Task;
+use crate::learners::validation::measure_scores;
+use crate::models::{Combine, Ensemble};
+use crate::trees::{Grown, Tree};
+use rayon::prelude::*;
+
+/// Documents that are worth a task of their own.
+const CHUNK: usize = 1 << 11;
+
+/// The scores of one data set, an array for each output.
+pub(super) struct Scored<'a> {
+    pub(super) data: &'a Dataset,
+    pub(super) outputs: Vec<Vec<f64>>,
+}
+
+/// All that a round changes.
+pub(super) struct State<'a> {
+    pub(super) train: Scored<'a>,
+    pub(super) valid: Option<Scored<'a>>,
+    /// One tree an output a round, with the values they were grown with.
+    pub(super) trees: Vec<Tree>,
+    /// What each round's trees count.
+    pub(super) weights: Vec<f64>,
+    /// The measure on the validation queries after each round.
+    pub(super) curve: Vec<f64>,
+    /// The best round so far, counted from 1, and the weights it had.
+    pub(super) best: Option<(f64, Vec<f64>)>,
+}
+
+impl<'a> State<'a> {
+    pub(super) fn new(
+        task: &Task<'a>,
+        start: Option<&Ensemble>,
+        base: &[f64],
+        combine: &Combine,
+    ) -> State<'a> {
+        let none;
+        let begin = match start {
+            Some(ensemble) => ensemble,
+            None => {
+                none = Ensemble::new(task.train.width(), base.to_vec(), combine.clone(), Vec::new())
+                    .expect("a base for each output");
+                &none
+            }
+        };
+        let mut state = State {
+            train: Scored::new(task.train, begin),
+            valid: task.valid.map(|data| Scored::new(data, begin)),
+            trees: Vec::new(),
+            weights: Vec::new(),
+            curve: Vec::new(),
+            best: None,
+        };
+        if let Some(measured) = state.measure(task, combine).filter(|_| start.is_some()) {
+            state.best = Some((measured, Vec::new()));
+        }
+        state
+    }
+
+    /// Takes the trees that are left out off the scores.
+    pub(super) fn take_out(&mut self, plan: &Plan) {
+        for &round in &plan.dropped {
+            self.add_round(round, -self.weights[round]);
+        }
+    }
+
+    /// Adds them again with less weight, and lets all fade.
+    pub(super) fn put_back(&mut self, plan: &Plan) {
+        for &round in &plan.dropped {
+            self.weights[round] *= plan.keep;
+            self.add_round(round, self.weights[round]);
+        }
+        if plan.fade != 1.0 {
+            self.weights.iter_mut().for_each(|w| *w *= plan.fade);
+            let sets = [Some(&mut self.train), self.valid.as_mut()];
+            for scores in sets.into_iter().flatten().flat_map(|set| &mut set.outputs) {
+                scores.iter_mut().for_each(|s| *s *= plan.fade);
+            }
+        }
+    }
+
+    pub(super) fn add_round(&mut self, round: usize, weight: f64) {
+        let outputs = self.train.outputs.len();
+        for output in 0..outputs {
+            let tree = &self.trees[round * outputs + output];
+            self.train.add(output, tree, weight);
+            if let Some(valid) = &mut self.valid {
+                valid.add(output, tree, weight);
+            }
+        }
+    }
+
+    pub(super) fn add_to_valid(&mut self, output: usize, tree: &Tree, weight: f64) {
+        if let Some(valid) = &mut self.valid {
+            valid.add(output, tree, weight);
+        }
+    }
+
+    pub(super) fn measure(&self, task: &Task<'_>, combine: &Combine) -> Option<f64> {
+        let valid = self.valid.as_ref()?;
+        Some(measure_scores(valid.data, task.metric, &valid.scores(combine)))
+    }
+
+    pub(super) fn note(&mut self, measured: Option<f64>) {
+        let Some(measured) = measured else { return };
+        self.curve.push(measured);
+        if self.best.as_ref().is_none_or(|(best, _)| measured > *best) {
+            self.best = Some((measured, self.weights.clone()));
+        }
+    }
+
+    pub(super) fn is_past_its_best(&self, patience: u64) -> bool {
+        let since = self.best.as_ref().map_or(0, |(_, weights)| self.weights.len() - weights.len());
+        patience > 0 && since as u64 >= patience
+    }
+}
+
+impl<'a> Scored<'a> {
+    /// The outputs of `begin`, added up in the order of its trees.
+    pub(super) fn new(data: &'a Dataset, begin: &Ensemble) -> Scored<'a> {
+        let outputs = begin.base().iter().map(|&base| vec![base; data.len()]).collect();
+        let mut scored = Scored { data, outputs };
+        for (t, tree) in begin.trees().iter().enumerate() {
+            scored.add(t % begin.base().len(), tree, 1.0);
+        }
+        scored
+    }
+
+    /// Adds `weight` times a tree to the scores of all documents.
+    pub(super) fn add(&mut self, output: usize, tree: &Tree, weight: f64) {
+        let data = self.data;
+        self.outputs[output].par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, scores)| {
+            for (i, score) in scores.iter_mut().enumerate() {
+                *score += weight * tree.values[tree.leaf(data.row(chunk * CHUNK + i))];
+            }
+        });
+    }
+
+    /// The same for a tree just grown on the documents of `bag`, whose leaves are known.
+    pub(super) fn add_grown(&mut self, output: usize, grown: &Grown, weight: f64, bag: Option<&[u32]>) {
+        grown.add_to(&mut self.outputs[output], weight);
+        let Some(bag) = bag else { return };
+        let mut drawn = bag.iter().copied().peekable();
+        let left_out: Vec<usize> =
+            (0..self.data.len()).filter(|&row| drawn.next_if_eq(&(row as u32)).is_none()).collect();
+        let (tree, data) = (&grown.tree, self.data);
+        let steps: Vec<f64> =
+            left_out.par_iter().map(|&row| weight * tree.values[tree.leaf(data.row(row))]).collect();
+        left_out.iter().zip(steps).for_each(|(&row, step)| self.outputs[output][row] += step);
+    }
+
+    pub(super) fn scores(&self, combine: &Combine) -> Vec<f64> {
+        if let Combine::Sum = combine {
+            return self.outputs[0].clone();
+        }
+        let score = |row: usize| {
+            let outputs: Vec<f64> = self.outputs.iter().map(|output| output[row]).collect();
+            combine.score(&outputs)
+        };
+        (0..self.data.len()).into_par_iter().map(score).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! How a new tree joins those before it.
+//!
+//! ```text
+//! plain     F ← F + ρ·f
+//! DART      k of the trees are left out while f is grown; then each of them counts k/(k+1) and f counts ρ/(k+1)
+//! average   F ← (m·F + β·f)/(m + 1) in round m = 1, 2, …
+//! ```
+//!
+//! What a round does to scores depends only on the trees, their weights and the streams named by the round. Doing it
+//! again with trees read from a file therefore gives the same scores to the last bit.
+
+use crate::rng;
+use rand::RngExt;
+
+/// How a new tree joins those before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Step {
+    /// Added with a rate.
+    Plain {
+        /// ρ
+        rate: f64,
+    },
+    /// Grown while some of the others are left out.
+    Dart {
+        /// ρ
+        rate: f64,
+        /// Probability that a tree is left out.
+        drop: f64,
+        /// Names the streams of random choices.
+        seed: u64,
+    },
+    /// All trees count the same in the end.
+    Average {
+        /// β
+        factor: f64,
+    },
+}
+
+/// One round's change of weights.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plan {
+    /// The rounds whose trees are left out while the next is grown.
+    pub(super) dropped: Vec<usize>,
+    /// What the weights of those are multiplied by afterwards.
+    pub(super) keep: f64,
+    /// What all weights are multiplied by afterwards.
+    pub(super) fade: f64,
+    /// The weight of the new tree.
+    pub(super) weight: f64,
+}
+
+impl Step {
+    /// What happens in round `round` (from 0).
+    pub(super) fn plan(self, round: usize) -> Plan {
+        let plain = |weight| Plan { dropped: Vec::new(), keep: 1.0, fade: 1.0, weight };
+        match self {
+            Step::Plain { rate } => plain(rate),
+            Step::Dart { rate, drop, seed } => {
+                let mut random = rng::stream(seed, &[round as u64]);
+                let dropped: Vec<usize> = (0..round).filter(|_| random.random::<f64>() < drop).collect();
+                let k = dropped.len() as f64;
+                Plan { dropped, keep: k / (k + 1.0), fade: 1.0, weight: rate / (k + 1.0) }
+            }
+            Step::Average { factor } => {
+                let m = round as f64 + 1.0;
+                Plan { fade: m / (m + 1.0), ..plain(factor / (m + 1.0)) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_by_hand() {
+        let average = Step::Average { factor: 3.0 }.plan(1);
+        assert_eq!((average.fade, average.weight), (2.0 / 3.0, 1.0));
+        assert_eq!(Step::Plain { rate: 0.1 }.plan(7).weight, 0.1);
+        let dart = Step::Dart { rate: 0.5, drop: 0.4, seed: 1 };
+        assert_eq!(dart.plan(0), Plan { dropped: vec![], keep: 0.0, fade: 1.0, weight: 0.5 });
+        let plan = dart.plan(1000);
+        let k = plan.dropped.len() as f64;
+        assert!((300.0..500.0).contains(&k));
+        assert_eq!((plan.keep, plan.weight), (k / (k + 1.0), 0.5 / (k + 1.0)));
+        assert_eq!(plan, dart.plan(1000));
+        assert_ne!(plan.dropped, dart.plan(1001).dropped);
+    }
+}

@@ -1,0 +1,3 @@
+//! Forests: trees that do not see each other, averaged.
+
+pub mod random_forest;

@@ -1,0 +1,266 @@
+//! λ-gradients against their definition, pair by pair, with the measures themselves; and against LightGBM.
+
+use super::*;
+use crate::metrics::parse;
+use crate::rank::{Ranking, grade};
+use crate::rng;
+use rand::RngExt;
+use serde::Deserialize;
+
+/// A pair by the definition: the better document, the worse one, and what the pair weighs.
+type Pair = (usize, usize, f64);
+
+/// Documents by decreasing score, tied ones as they come.
+fn order_of(scores: &[f64]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..scores.len() as u32).collect();
+    order.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
+    order
+}
+
+/// `|ΔZ|` of two places, by swapping them and asking the measure.
+fn change(settings: &LambdaSettings, labels: &[f32], order: &[u32], places: (usize, usize)) -> f64 {
+    let conventions = settings.conventions();
+    let value = |name: &str, order: Vec<u32>| {
+        parse(name, &conventions).unwrap().value(labels, &Ranking::from_order(order)).unwrap()
+    };
+    let mut swapped = order.to_vec();
+    swapped.swap(places.0, places.1);
+    let change = |name: &str| (value(name, swapped.clone()) - value(name, order.to_vec())).abs();
+    match settings.measure {
+        LambdaMeasure::Map => change("map"),
+        LambdaMeasure::Mrr => change("mrr"),
+        LambdaMeasure::Err => change("err"),
+        LambdaMeasure::Ndcg => {
+            let mut best: Vec<u32> = (0..labels.len() as u32).collect();
+            best.sort_by(|&a, &b| grade(labels[b as usize]).total_cmp(&grade(labels[a as usize])));
+            let k = if settings.k == 0 { labels.len() } else { settings.k };
+            let ideal = value(&format!("dcg@{k}"), best);
+            if ideal > 0.0 { change("dcg") / ideal } else { 0.0 }
+        }
+    }
+}
+
+/// `ρ` of a pair.
+fn rho(sigma: f64, lead: f64) -> f64 {
+    1.0 / (1.0 + (sigma * lead).exp())
+}
+
+/// All pairs that count, by the definition.
+fn pairs(settings: &LambdaSettings, labels: &[f32], scores: &[f64]) -> Vec<Pair> {
+    let order = order_of(scores);
+    let mut pairs = Vec::new();
+    for below in 0..order.len() {
+        for above in 0..below {
+            let (a, b) = (order[above] as usize, order[below] as usize);
+            if grade(labels[a]) == grade(labels[b]) || settings.k > 0 && above >= settings.k {
+                continue;
+            }
+            let (better, worse) = if grade(labels[a]) > grade(labels[b]) { (a, b) } else { (b, a) };
+            let mut weight = change(settings, labels, &order, (above, below));
+            if settings.normalize && scores.iter().any(|s| *s != scores[0]) {
+                weight /= 0.01 + (scores[a] - scores[b]).abs();
+            }
+            pairs.push((better, worse, weight));
+        }
+    }
+    let lambda =
+        |&(i, j, weight): &Pair| settings.sigma * rho(settings.sigma, scores[i] - scores[j]) * weight;
+    let both_sides = 2.0 * pairs.iter().map(lambda).sum::<f64>();
+    if settings.normalize && both_sides > 0.0 {
+        let scale = both_sides.ln_1p() / 2_f64.ln() / both_sides;
+        pairs.iter_mut().for_each(|pair| pair.2 *= scale);
+    }
+    pairs
+}
+
+/// The weighted pair logistic loss for given weights.
+fn loss_of(pairs: &[Pair], sigma: f64, scores: &[f64]) -> f64 {
+    let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+    pairs.iter().map(|&(i, j, weight)| weight * softplus(-sigma * (scores[i] - scores[j]))).sum()
+}
+
+fn assert_close(what: &str, found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{what}: {found} for {expected}");
+}
+
+/// Compares value, gradient and curvature with sums over the pairs.
+fn check(settings: LambdaSettings, labels: &[f32], scores: &[f64]) {
+    let (n, sigma) = (labels.len(), settings.sigma);
+    let pairs = pairs(&settings, labels, scores);
+    let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
+    for &(i, j, weight) in &pairs {
+        let rho = rho(sigma, scores[i] - scores[j]);
+        gradient[i] -= sigma * rho * weight;
+        gradient[j] += sigma * rho * weight;
+        curvature[i] += sigma * sigma * rho * (1.0 - rho) * weight;
+        curvature[j] += sigma * sigma * rho * (1.0 - rho) * weight;
+    }
+    let loss = Lambda::new(settings).unwrap();
+    let query = ScoredQuery { labels, scores, seed: 0 };
+    let (mut g, mut h) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+    let value = loss.value_and_gradient(query, &mut g);
+    loss.curvature(query, &mut h);
+    let case = format!("{settings:?} {labels:?} {scores:?}");
+    let total = loss_of(&pairs, sigma, scores);
+    assert_close(&case, value, total, 1e-11 * (1.0 + total));
+    for i in 0..n {
+        // A difference of two measures is known to 1e-15, and damping can make a hundred times that of it.
+        assert_close(&case, g[i], gradient[i], 1e-11 * sigma);
+        assert_close(&case, h[i], curvature[i], 1e-11 * sigma * sigma);
+    }
+    let some_count = pairs.iter().any(|pair| pair.2 > 1e-9);
+    assert_eq!(loss.is_informed_by(labels), some_count, "{case}");
+}
+
+fn all_settings() -> Vec<LambdaSettings> {
+    let plain = LambdaSettings::default();
+    let mut all = Vec::new();
+    for (measure, k) in LambdaMeasure::ALL.into_iter().flat_map(|(_, m)| [0, 1, 2, 3].map(|k| (m, k))) {
+        all.push(LambdaSettings { measure, k, normalize: false, ..plain });
+        all.push(LambdaSettings { measure, k, sigma: 0.7, gain: Gain::Linear, threshold: 2.0, ..plain });
+    }
+    all.push(LambdaSettings { measure: LambdaMeasure::Err, stop: Stop::Exp2, max_grade: 2.0, ..plain });
+    all
+}
+
+/// Every query of up to four documents with grades 0, 1, 2 and 4 at given places, and of five with two grades.
+#[test]
+fn all_small_queries_are_as_defined() {
+    for settings in all_settings() {
+        for (n, grades) in [(1, 4), (2, 4), (3, 4), (4, 4), (5, 2)] {
+            for number in 0..usize::pow(grades, n) {
+                let digit = |i: u32| number / usize::pow(grades, i) % grades;
+                let labels: Vec<f32> = (0..n).map(|i| [0.0, 2.0, 1.0, 4.0][digit(i)]).collect();
+                let scores = [0.3, -0.4, 1.1, 0.25, 2.0];
+                check(settings, &labels, &scores[..n as usize]);
+            }
+        }
+    }
+}
+
+/// Ties, grades that are no whole numbers, negative or not there at all, and more documents than a row has lanes.
+#[test]
+fn random_queries_are_as_defined() {
+    let mut random = rng::stream(5, &[]);
+    for settings in all_settings() {
+        for n in [2, 7, 8, 9, 16, 17, 33] {
+            let label = |x: u32| [0.0, 0.5, 1.0, 1.75, 2.0, 3.0, -1.0, f32::NAN][x as usize];
+            let labels: Vec<f32> = (0..n).map(|_| label(random.random_range(0..8))).collect();
+            let scores: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(-9..9)) / 4.0).collect();
+            check(settings, &labels, &scores);
+            check(settings, &labels, &vec![0.5; n]);
+        }
+    }
+}
+
+/// Scores so far apart that one exponential for each document would not do, and just not so.
+#[test]
+fn scores_far_apart_are_as_defined() {
+    let mut random = rng::stream(6, &[]);
+    let n = 20;
+    for range in [290.0, 310.0, 2000.0] {
+        for settings in all_settings() {
+            let labels: Vec<f32> = (0..n).map(|_| random.random_range(0..5) as f32).collect();
+            let mut scores: Vec<f64> = (0..n).map(|_| random.random_range(0.0..range)).collect();
+            (scores[0], scores[1]) = (0.0, range / settings.sigma);
+            check(settings, &labels, &scores);
+        }
+    }
+}
+
+/// With the weights of the present order held fast, the gradient is the slope of the loss.
+#[test]
+fn gradients_agree_with_finite_differences_at_fixed_weights() {
+    let mut random = rng::stream(7, &[]);
+    for settings in all_settings() {
+        let n = 6;
+        let labels: Vec<f32> = (0..n).map(|_| random.random_range(0..5) as f32).collect();
+        let scores: Vec<f64> = (0..n).map(|_| random.random_range(-2.0..2.0)).collect();
+        let pairs = pairs(&settings, &labels, &scores);
+        let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
+        let query = ScoredQuery { labels: &labels, scores: &scores, seed: 0 };
+        Lambda::new(settings).unwrap().newton(query, &mut gradient, &mut curvature);
+        for i in 0..n {
+            let at = |step: f64| {
+                let mut moved = scores.clone();
+                moved[i] += step;
+                loss_of(&pairs, settings.sigma, &moved)
+            };
+            let h = 1e-3;
+            let slope = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+            let bend = (at(h) - 2.0 * at(0.0) + at(-h)) / (h * h);
+            assert_close(&format!("{settings:?}: slope {i}"), gradient[i], slope, 1e-9);
+            assert_close(&format!("{settings:?}: bend {i}"), curvature[i], bend, 1e-5);
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    sigma: f64,
+    k: usize,
+    normalize: bool,
+    linear: bool,
+    exact: bool,
+    labels: Vec<f32>,
+    scores: Vec<f64>,
+    gradient: Vec<f64>,
+    curvature: Vec<f64>,
+}
+
+/// LightGBM adds up in single precision, and rounds scores unless they are chosen to meet its table.
+#[test]
+fn lightgbm_has_the_same_gradients() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/lambda/answers.json");
+    let answers: Vec<Answer> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert!(answers.len() > 20);
+    for answer in answers {
+        let Answer { sigma, k, normalize, .. } = answer;
+        let gain = if answer.linear { Gain::Linear } else { Gain::Exp2 };
+        let settings = LambdaSettings { k, sigma, normalize, gain, ..LambdaSettings::default() };
+        let n = answer.labels.len();
+        let (mut gradient, mut curvature) = (vec![0.0; n], vec![0.0; n]);
+        let query = ScoredQuery { labels: &answer.labels, scores: &answer.scores, seed: 0 };
+        Lambda::new(settings).unwrap().newton(query, &mut gradient, &mut curvature);
+        let tolerance = if answer.exact { 1e-6 } else { 1e-4 };
+        let size = |column: &[f64]| column.iter().map(|x| x.abs()).fold(0.0, f64::max);
+        for (found, expected) in [(&gradient, &answer.gradient), (&curvature, &answer.curvature)] {
+            for i in 0..n {
+                let near = tolerance * (expected[i].abs() + 0.1 * size(expected));
+                assert_close(&format!("{settings:?}, document {i} of {n}"), found[i], expected[i], near);
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_come_from_a_measure() {
+    let settings = |name: &str| {
+        let metric = parse(name, &Conventions::default()).unwrap();
+        LambdaSettings::for_metric(&*metric)
+    };
+    let ndcg = settings("ndcg@10:gain=linear").unwrap();
+    assert_eq!((ndcg.measure, ndcg.k, ndcg.gain), (LambdaMeasure::Ndcg, 10, Gain::Linear));
+    let map = settings("ap:t=2").unwrap();
+    assert_eq!((map.measure, map.k, map.threshold), (LambdaMeasure::Map, 0, 2.0));
+    assert_eq!(settings("mrr@5").unwrap().measure, LambdaMeasure::Mrr);
+    let err = settings("err:stop=grade:max-grade=3").unwrap();
+    assert_eq!((err.measure, err.stop, err.max_grade), (LambdaMeasure::Err, Stop::Grade, 3.0));
+    let refusal = |name: &str| settings(name).unwrap_err().to_string();
+    assert!(refusal("auc").contains("`ndcg`, `map`"), "{}", refusal("auc"));
+    assert!(refusal("ndcg:discount=letor").contains("`log2`"), "{}", refusal("ndcg:discount=letor"));
+}
+
+#[test]
+fn names_are_those_of_the_measures_and_bad_settings_are_refused() {
+    for (name, measure) in LambdaMeasure::ALL {
+        assert_eq!(serde_json::to_value(measure).unwrap(), name);
+        assert_eq!(parse(name, &Conventions::default()).unwrap().name(), name);
+    }
+    let refusal = |settings| Lambda::new(settings).unwrap_err().to_string();
+    for sigma in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(refusal(LambdaSettings { sigma, ..LambdaSettings::default() }).contains("sigma"));
+    }
+    let threshold = LambdaSettings { threshold: 0.0, ..LambdaSettings::default() };
+    assert!(refusal(threshold).contains("threshold"));
+}

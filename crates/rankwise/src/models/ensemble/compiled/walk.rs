@@ -1,0 +1,161 @@
+//! Walks from root to leaf, several at once and without a branch on the data, so that one waits for memory while the
+//! others go on.
+
+use super::super::Ensemble;
+use super::Rows;
+use super::ranks::for_each_shared;
+use crate::data::Row;
+use crate::trees::{Child, Tree};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Walks that go on at once.
+const WALKS: usize = 8;
+
+/// All trees of an ensemble, in one list of nodes with the two children of a node side by side.
+pub(super) struct Walk {
+    /// The columns of the data that are looked at.
+    features: Vec<u32>,
+    roots: Vec<u32>,
+    nodes: Vec<Node>,
+    /// The value of each node that is a leaf.
+    values: Vec<f64>,
+}
+
+/// A leaf is a node that is its own left child, and to which nothing is on the right.
+#[derive(Clone)]
+struct Node {
+    threshold: f32,
+    /// The place in `features`.
+    feature: u32,
+    left: u32,
+    missing_right: bool,
+}
+
+impl Walk {
+    pub(super) fn new(trees: &[Tree]) -> Walk {
+        let used: BTreeSet<u32> = trees.iter().flat_map(|tree| tree.features.iter().copied()).collect();
+        let mut walk = Walk {
+            features: used.into_iter().collect(),
+            roots: Vec::new(),
+            nodes: Vec::new(),
+            values: Vec::new(),
+        };
+        for tree in trees {
+            walk.push(tree);
+        }
+        walk
+    }
+
+    fn push(&mut self, tree: &Tree) {
+        let root = self.reserve(1);
+        self.roots.push(root);
+        let mut open = VecDeque::from([(tree.root(), root)]);
+        while let Some((child, at)) = open.pop_front() {
+            match child {
+                Child::Leaf(leaf) => self.values[at as usize] = tree.values[leaf],
+                Child::Node(node) => {
+                    let left = self.reserve(2);
+                    let feature =
+                        self.features.binary_search(&tree.features[node]).expect("a feature of the ensemble");
+                    self.nodes[at as usize] = Node {
+                        threshold: tree.thresholds[node],
+                        feature: feature as u32,
+                        left,
+                        missing_right: !tree.missing_left[node],
+                    };
+                    open.push_back((Child::of(tree.left[node]), left));
+                    open.push_back((Child::of(tree.right[node]), left + 1));
+                }
+            }
+        }
+    }
+
+    /// Makes so many nodes, leaves until told otherwise.
+    fn reserve(&mut self, count: usize) -> u32 {
+        let first = self.nodes.len() as u32;
+        for at in first..first + count as u32 {
+            self.nodes.push(Node { threshold: f32::INFINITY, feature: 0, left: at, missing_right: false });
+        }
+        self.values.resize(self.nodes.len(), 0.0);
+        first
+    }
+
+    /// How many values of a document are gathered; at least one, for leaves look at the first.
+    fn width(&self) -> usize {
+        self.features.len().max(1)
+    }
+
+    /// The values of each row that are looked at, row after row.
+    pub(super) fn gather(&self, rows: &Rows<'_>, values: &mut Vec<f32>) {
+        values.clear();
+        values.resize(rows.range.len() * self.width(), 0.0);
+        for (row, values) in rows.iter().zip(values.chunks_exact_mut(self.width())) {
+            match row {
+                Row::Dense(all) => {
+                    for (x, &feature) in values.iter_mut().zip(&self.features) {
+                        *x = all.get(feature as usize).copied().unwrap_or(0.0);
+                    }
+                }
+                Row::Sparse(..) => {
+                    for_each_shared(row, self.features.iter().copied(), |place, x| values[place] = x);
+                }
+            }
+        }
+    }
+
+    /// Adds the values of one tree, for documents gathered, to `sums`.
+    pub(super) fn add(&self, tree: usize, values: &[f32], sums: &mut [f64]) {
+        let rows: Vec<&[f32]> = values.chunks_exact(self.width()).collect();
+        for (sums, rows) in sums.chunks_mut(WALKS).zip(rows.chunks(WALKS)) {
+            let ends = self.walk([self.roots[tree]; WALKS], padded(rows));
+            for (sum, end) in sums.iter_mut().zip(ends) {
+                *sum += self.values[end as usize];
+            }
+        }
+    }
+
+    /// Scores the rows one by one, several trees at a time.
+    pub(super) fn score(&self, rows: &Rows<'_>, ensemble: &Ensemble, out: &mut [f64]) {
+        let mut values = Vec::new();
+        self.gather(rows, &mut values);
+        let mut outputs = vec![0.0; ensemble.base().len()];
+        for (row, score) in values.chunks_exact(self.width()).zip(out) {
+            outputs.copy_from_slice(ensemble.base());
+            let mut output = 0;
+            for roots in self.roots.chunks(WALKS) {
+                let ends = self.walk(padded(roots), [row; WALKS]);
+                for end in &ends[..roots.len()] {
+                    outputs[output] += self.values[*end as usize];
+                    output = if output + 1 == outputs.len() { 0 } else { output + 1 };
+                }
+            }
+            *score = ensemble.combine().score(&outputs);
+        }
+    }
+
+    /// The leaves that walks from these nodes end at.
+    #[inline(always)]
+    fn walk(&self, mut at: [u32; WALKS], rows: [&[f32]; WALKS]) -> [u32; WALKS] {
+        loop {
+            let mut moved = 0;
+            for (at, row) in at.iter_mut().zip(rows) {
+                let node = &self.nodes[*at as usize];
+                let x = row[node.feature as usize];
+                let right = (x > node.threshold) | (x.is_nan() & node.missing_right);
+                let next = node.left + u32::from(right);
+                moved |= next ^ *at;
+                *at = next;
+            }
+            if moved == 0 {
+                return at;
+            }
+        }
+    }
+}
+
+/// As many as there are walks: the first one again where there are fewer.
+fn padded<T: Copy>(some: &[T]) -> [T; WALKS] {
+    let mut all = [some[0]; WALKS];
+    all[..some.len()].copy_from_slice(some);
+    all
+}

@@ -1,0 +1,148 @@
+//! Partial dependence: the mean score when one or two features have given values (`friedman2001greedy`).
+
+use super::substitution::Substitution;
+use super::{check_width, value};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::models::Model;
+use crate::rng;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+/// Names the stream of the sampled documents.
+const SAMPLE_STREAM: u64 = 0x7361_6d70;
+
+/// Documents that one thread takes at a time, whatever the number of threads.
+const CHUNK: usize = 64;
+
+/// The most points of a grid.
+const MAX_POINTS: usize = 1000;
+
+/// How to look at the dependence of scores on features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dependence {
+    /// The most values of a feature to look at, from 2 to 1,000, besides a missing value.
+    pub points: usize,
+    /// The most documents to average over; a sample where there are more.
+    pub documents: usize,
+    /// The seed of the sample.
+    pub seed: u64,
+}
+
+impl Default for Dependence {
+    fn default() -> Self {
+        Dependence { points: 20, documents: 2000, seed: 0 }
+    }
+}
+
+/// Mean scores on a grid of feature values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartialDependence {
+    /// The feature columns, one or two.
+    pub columns: Vec<usize>,
+    /// For each of those, the values looked at, ascending: all there are, or quantiles of the data from least to
+    /// greatest; NaN at the end where the data has missing values.
+    pub grids: Vec<Vec<f32>>,
+    /// The mean score at each point: for two features, all values of the second for the first value of the first,
+    /// and so on.
+    pub means: Vec<f64>,
+    /// How many documents were averaged over.
+    pub documents: usize,
+}
+
+impl PartialDependence {
+    /// The feature values of each point, in the order of the means.
+    pub fn points(&self) -> Vec<Vec<f32>> {
+        points(&self.grids)
+    }
+}
+
+impl Dependence {
+    /// The mean score of `model` over documents of `data`, which is as the model sees it, when one or two `columns`
+    /// have given values. The same for any number of threads.
+    pub fn of(&self, model: &Model, data: &Dataset, columns: &[usize]) -> Result<PartialDependence> {
+        self.check(model, data, columns)?;
+        let grids: Vec<Vec<f32>> = columns.iter().map(|&column| self.grid(data, column)).collect();
+        let points = points(&grids);
+        let documents = self.sample(data.len());
+        let sums: Vec<Vec<f64>> = documents
+            .par_chunks(CHUNK)
+            .map(|chunk| {
+                let mut substitution = Substitution::new(model, columns);
+                let mut sums = vec![0.0; points.len()];
+                for &document in chunk {
+                    let row = data.row(document);
+                    substitution.scores(row, points.iter(), |point, score| sums[point] += score);
+                }
+                sums
+            })
+            .collect();
+        let mean = |point| sums.iter().map(|sums| sums[point]).sum::<f64>() / documents.len() as f64;
+        let means: Vec<f64> = (0..points.len()).map(mean).collect();
+        if means.iter().any(|mean| !mean.is_finite()) {
+            return Err(Error::data("a mean score is too large for a number; so must be the model's scores"));
+        }
+        Ok(PartialDependence { columns: columns.to_vec(), grids, means, documents: documents.len() })
+    }
+
+    fn check(&self, model: &Model, data: &Dataset, columns: &[usize]) -> Result<()> {
+        check_width(model, data)?;
+        if !(2..=MAX_POINTS).contains(&self.points) {
+            return Err(Error::parameter(format!(
+                "`points` is {}; a grid has from 2 to {MAX_POINTS} points",
+                self.points
+            )));
+        }
+        if self.documents == 0 {
+            return Err(Error::parameter("`documents` is 0; there must be some to average over"));
+        }
+        if data.is_empty() {
+            return Err(Error::data("the data has no documents to average over"));
+        }
+        if columns.is_empty() || columns.len() > 2 || columns.iter().any(|&c| c >= model.width()) {
+            return Err(Error::parameter("partial dependence is of one or two features of the model"));
+        }
+        if columns.len() == 2 && columns[0] == columns[1] {
+            return Err(Error::parameter("partial dependence on two features needs two different ones"));
+        }
+        Ok(())
+    }
+
+    /// The values of a column to look at.
+    fn grid(&self, data: &Dataset, column: usize) -> Vec<f32> {
+        // −0 + 0 is 0: people are to see one zero.
+        let (missing, mut values): (Vec<f32>, Vec<f32>) =
+            (0..data.len()).map(|i| value(data.row(i), column) + 0.0).partition(|x| x.is_nan());
+        values.sort_unstable_by(f32::total_cmp);
+        let mut grid = values.clone();
+        grid.dedup();
+        if grid.len() > self.points {
+            let last = values.len() - 1;
+            let quantile = |i| values[(i * last + (self.points - 1) / 2) / (self.points - 1)];
+            grid = (0..self.points).map(quantile).collect();
+            grid.dedup();
+        }
+        if !missing.is_empty() {
+            grid.push(f32::NAN);
+        }
+        grid
+    }
+
+    /// The documents to average over, ascending.
+    fn sample(&self, count: usize) -> Vec<usize> {
+        if count <= self.documents {
+            return (0..count).collect();
+        }
+        let mut all: Vec<usize> = (0..count).collect();
+        let (chosen, _) = all.partial_shuffle(&mut rng::stream(self.seed, &[SAMPLE_STREAM]), self.documents);
+        chosen.sort_unstable();
+        chosen.to_vec()
+    }
+}
+
+/// All combinations of the grids' values, those of the last one changing fastest.
+fn points(grids: &[Vec<f32>]) -> Vec<Vec<f32>> {
+    grids.iter().fold(vec![Vec::new()], |points, grid| {
+        points.iter().flat_map(|point| grid.iter().map(|&x| [point.as_slice(), &[x]].concat())).collect()
+    })
+}

@@ -1,0 +1,146 @@
+//! How much each feature matters: to the trees, and to a measure of their rankings.
+
+use super::substitution::Substitution;
+use super::{check_width, used_columns, value};
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::metrics::{Metric, evaluate};
+use crate::models::{Ensemble, Model};
+use crate::rng;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Names the streams of shuffled columns: `(this, feature, repeat)`.
+const SHUFFLE_STREAM: u64 = 0x7368_7566;
+
+/// Shuffles of one column that are scored together: their scores are in memory at a time.
+const TOGETHER: usize = 8;
+
+/// What the trees themselves say of one feature.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Splits {
+    /// How many nodes test it.
+    pub count: u64,
+    /// How much those splits lowered the objective in training, in all; 0 where that is not known.
+    pub gain: f64,
+}
+
+/// What the trees say of every feature column.
+pub fn splits(ensemble: &Ensemble) -> Vec<Splits> {
+    let mut splits = vec![Splits::default(); ensemble.width()];
+    for tree in ensemble.trees() {
+        for (&feature, &gain) in tree.features.iter().zip(&tree.gains) {
+            let splits = &mut splits[feature as usize];
+            splits.count += 1;
+            splits.gain += f64::from(gain);
+        }
+    }
+    splits
+}
+
+/// Importance by permutation: how far a measure drops when the values of one feature are shuffled over all documents
+/// (`breiman2001random`).
+///
+/// Over all documents, not within each query: a feature that is the same for a whole query can matter to trees, and
+/// a shuffle within queries would not touch it.
+pub struct Permutation {
+    /// The measure.
+    pub metric: Box<dyn Metric>,
+    /// How often each feature is shuffled; at least 1.
+    pub repeats: usize,
+    /// The seed of the shuffles.
+    pub seed: u64,
+}
+
+/// What shuffling features does to a measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PermutationImportance {
+    /// The measure's name.
+    pub metric: String,
+    /// Its mean on the data as it is.
+    pub value: f64,
+    /// Its drop for each feature column.
+    pub drops: Vec<Drop>,
+}
+
+/// How far a measure dropped over several shuffles.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Drop {
+    /// The mean; negative where the shuffle helped, exactly 0 for a feature that the model does not use.
+    pub mean: f64,
+    /// The standard deviation of a single shuffle's drop; `None` after one shuffle alone.
+    pub deviation: Option<f64>,
+}
+
+impl Permutation {
+    /// The importance of every feature of `model` on `data`, which is as the model sees it. The same for any number
+    /// of threads.
+    pub fn importance(&self, model: &Model, data: &Dataset) -> Result<PermutationImportance> {
+        if self.repeats == 0 {
+            return Err(Error::parameter("`repeats` is 0; each feature must be shuffled at least once"));
+        }
+        check_width(model, data)?;
+        let value = self.measure(data, &model.scores(data)?)?;
+        let mut used = used_columns(model);
+        // Columns that the data lacks are 0 for all documents, shuffled or not.
+        used[data.width()..].fill(false);
+        let drops: Result<Vec<Drop>> = used
+            .into_par_iter()
+            .enumerate()
+            .map(|(column, used)| if used { self.drop(model, data, column, value) } else { Ok(self.none()) })
+            .collect();
+        Ok(PermutationImportance { metric: self.metric.name(), value, drops: drops? })
+    }
+
+    /// What a feature has that cannot change a score.
+    fn none(&self) -> Drop {
+        Drop { mean: 0.0, deviation: (self.repeats > 1).then_some(0.0) }
+    }
+
+    fn drop(&self, model: &Model, data: &Dataset, column: usize, value: f64) -> Result<Drop> {
+        let mut drops = Vec::with_capacity(self.repeats);
+        for first in (0..self.repeats).step_by(TOGETHER) {
+            let repeats = first..self.repeats.min(first + TOGETHER);
+            for scores in self.scores_when_shuffled(model, data, column, repeats) {
+                drops.push(value - self.measure(data, &scores)?);
+            }
+        }
+        let count = drops.len() as f64;
+        let mean = drops.iter().sum::<f64>() / count;
+        let squares: f64 = drops.iter().map(|d| (d - mean).powi(2)).sum();
+        Ok(Drop { mean, deviation: (drops.len() > 1).then(|| (squares / (count - 1.0)).sqrt()) })
+    }
+
+    /// All scores, once for each of the `repeats`.
+    fn scores_when_shuffled(
+        &self,
+        model: &Model,
+        data: &Dataset,
+        column: usize,
+        repeats: std::ops::Range<usize>,
+    ) -> Vec<Vec<f64>> {
+        let values: Vec<f32> = (0..data.len()).map(|i| value(data.row(i), column)).collect();
+        let shuffled: Vec<Vec<f32>> = repeats
+            .map(|repeat| {
+                let mut values = values.clone();
+                values.shuffle(&mut rng::stream(self.seed, &[SHUFFLE_STREAM, column as u64, repeat as u64]));
+                values
+            })
+            .collect();
+        let columns = [column];
+        let mut substitution = Substitution::new(model, &columns);
+        let mut scores = vec![vec![0.0; data.len()]; shuffled.len()];
+        for i in 0..data.len() {
+            let candidates = shuffled.iter().map(|values| [values[i]]);
+            substitution.scores(data.row(i), candidates, |repeat, score| scores[repeat][i] = score);
+        }
+        scores
+    }
+
+    fn measure(&self, data: &Dataset, scores: &[f64]) -> Result<f64> {
+        evaluate(data, scores, std::slice::from_ref(&self.metric))?.mean(0).ok_or_else(|| {
+            Error::data(format!("no query of the data defines {}, so nothing can drop", self.metric.name()))
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! Insight as CSV files.
+
+use super::{Explainer, PartialDependence};
+use crate::data::{AtomicFile, Columns, Dataset, push_f64, push_field};
+use crate::error::Result;
+use std::path::Path;
+
+/// Values that are held in memory at a time while contributions are written.
+const BLOCK_VALUES: usize = 1 << 22;
+
+/// Writes the contributions to the scores of some `documents` of `data` as CSV: the document's number from 1, its
+/// query, the score and its base, and one column for each feature of the model, called as in `columns`. `scores` has
+/// one for each of `documents`.
+pub fn write_contributions(
+    path: &Path,
+    explainer: &Explainer<'_>,
+    columns: &Columns,
+    data: &Dataset,
+    documents: &[usize],
+    scores: &[f64],
+) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    let mut text = b"document,query,score,base".to_vec();
+    for column in 0..explainer.width() {
+        text.push(b',');
+        push_field(&mut text, &columns.name(column), b',');
+    }
+    text.push(b'\n');
+    let block = (BLOCK_VALUES / explainer.width().max(1)).max(1);
+    for (documents, scores) in documents.chunks(block).zip(scores.chunks(block)) {
+        let rows = explainer.contributions(data, documents)?;
+        for ((&document, &score), contributions) in documents.iter().zip(scores).zip(rows) {
+            text.extend_from_slice(format!("{},", document + 1).as_bytes());
+            let query = data.bounds().partition_point(|&start| start <= document) - 1;
+            push_field(&mut text, data.query(query).id(), b',');
+            for number in [score, explainer.base()].into_iter().chain(contributions) {
+                text.push(b',');
+                push_f64(&mut text, number);
+            }
+            text.push(b'\n');
+            file.put(&text)?;
+            text.clear();
+        }
+    }
+    file.put(&text)?;
+    file.commit()
+}
+
+/// Writes mean scores as CSV: a column for each feature, called as in `columns`, empty where its value is missing,
+/// and the mean score.
+pub fn write_dependence(path: &Path, dependence: &PartialDependence, columns: &Columns) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    let mut text = Vec::new();
+    for &column in &dependence.columns {
+        push_field(&mut text, &columns.name(column), b',');
+        text.push(b',');
+    }
+    text.extend_from_slice(b"mean score\n");
+    for (point, &mean) in dependence.points().iter().zip(&dependence.means) {
+        for x in point {
+            if !x.is_nan() {
+                text.extend_from_slice(x.to_string().as_bytes());
+            }
+            text.push(b',');
+        }
+        push_f64(&mut text, mean);
+        text.push(b'\n');
+    }
+    file.put(&text)?;
+    file.commit()
+}

@@ -1,0 +1,126 @@
+//! Importance by hand, and by what chance must give.
+
+use super::*;
+use crate::metrics::{Conventions, parse};
+
+fn permutation(metric: &str, repeats: usize, seed: u64) -> Permutation {
+    Permutation { metric: parse(metric, &Conventions::default()).unwrap(), repeats, seed }
+}
+
+/// Feature 0 at 1.5; to the right, feature 2 at −2, of three features.
+fn by_hand() -> Ensemble {
+    let tree = Tree {
+        features: vec![0, 2],
+        thresholds: vec![1.5, -2.0],
+        missing_left: vec![false, true],
+        left: vec![!0, !1],
+        right: vec![1, !2],
+        gains: vec![3.0, 1.0],
+        values: vec![10.0, 20.0, 30.0],
+        covers: vec![5.0, 3.0, 2.0],
+    };
+    let stump = Tree {
+        features: vec![2],
+        thresholds: vec![0.0],
+        missing_left: vec![true],
+        left: vec![!0],
+        right: vec![!1],
+        gains: vec![0.5],
+        values: vec![0.0, 1.0],
+        covers: vec![6.0, 4.0],
+    };
+    Ensemble::sum(3, 0.0, vec![tree, stump, Tree::constant(1.0, 10.0)]).unwrap()
+}
+
+#[test]
+fn trees_are_counted() {
+    let found = splits(&by_hand());
+    let of = |count, gain| Splits { count, gain };
+    assert_eq!(found, [of(1, 3.0), of(0, 0.0), of(2, 1.5)]);
+    assert_eq!(outline(&by_hand()), Outline { trees: 3, leaves: 6, depth: 2, features_used: 2 });
+    assert_eq!(node_covers(&by_hand().trees()[0]), [10.0, 5.0]);
+}
+
+/// Two documents, the better one first: a shuffle turns them round or leaves them, one time in two each, and the
+/// reciprocal rank falls by ½ or not at all.
+#[test]
+fn shuffles_of_two_documents_drop_as_chance_has_it() {
+    let data = dataset(2, vec![5.0, 1.0, 3.0, 2.0], vec![1.0, 0.0], vec![0, 2]);
+    let model = Model::Linear { weights: vec![1.0, 0.0], bias: 0.0 };
+    let repeats = 400;
+    let found = permutation("mrr", repeats, 7).importance(&model, &data).unwrap();
+    assert_eq!((found.metric.as_str(), found.value), ("mrr", 1.0));
+    let turned = found.drops[0].mean / 0.5 * repeats as f64;
+    assert!((turned - turned.round()).abs() < 1e-9 && (150.0..250.0).contains(&turned), "{turned}");
+    let n = repeats as f64;
+    let deviation = 0.5 * (turned * (n - turned) / (n * (n - 1.0))).sqrt();
+    assert!((found.drops[0].deviation.unwrap() - deviation).abs() < 1e-12);
+    assert_eq!(found.drops[1], Drop { mean: 0.0, deviation: Some(0.0) });
+    assert_eq!(permutation("mrr", 1, 7).importance(&model, &data).unwrap().drops[0].deviation, None);
+}
+
+/// Feature 1 says which way feature 0 counts, and is the same for a whole query.
+#[test]
+fn a_feature_that_is_constant_within_queries_matters() {
+    let tree = Tree {
+        features: vec![1, 0, 0],
+        thresholds: vec![0.5, 0.5, 0.5],
+        missing_left: vec![true; 3],
+        left: vec![1, !0, !2],
+        right: vec![2, !1, !3],
+        gains: vec![1.0; 3],
+        values: vec![0.0, 1.0, 1.0, 0.0],
+        covers: vec![1.0; 4],
+    };
+    let model = Model::Ensemble(Ensemble::sum(3, 0.0, vec![tree]).unwrap());
+    let (mut values, mut labels, mut bounds) = (Vec::new(), Vec::new(), vec![0]);
+    for query in 0..20 {
+        let kind = (query % 2) as f32;
+        for x in [0.0, 1.0] {
+            // The third feature is never tested; nor would it say anything.
+            values.extend([x, kind, query as f32]);
+            labels.push(if kind == 0.0 { x } else { 1.0 - x });
+        }
+        bounds.push(labels.len());
+    }
+    let data = dataset(3, values, labels, bounds);
+    let measure = |seed| permutation("ndcg", 5, seed).importance(&model, &data).unwrap();
+    let found = measure(3);
+    assert_eq!(found.value, 1.0);
+    assert!(found.drops[0].mean > 0.1 && found.drops[1].mean > 0.1, "{:?}", found.drops);
+    assert_eq!(found.drops[2].mean, 0.0);
+    assert_eq!(found, in_threads(1, || measure(3)));
+    assert_eq!(found, in_threads(5, || measure(3)));
+    assert_ne!(found, measure(4));
+}
+
+#[test]
+fn equal_values_shuffled_change_nothing_and_lacking_columns_neither() {
+    let random = &mut stream(4, &[]);
+    let model = random_ensemble(random, 5, 30, 12);
+    let narrow = random_data(random, 4, 60);
+    let data = with_column(&narrow, 2, 1.0);
+    let found = permutation("ndcg@5", 3, 0).importance(&model, &data).unwrap();
+    let means: Vec<f64> = found.drops.iter().map(|drop| drop.mean).collect();
+    assert!(means[2] == 0.0 && means[4] == 0.0 && means[0] != 0.0, "{means:?}");
+    let more = permutation("ndcg@5", 11, 0).importance(&model, &sparse(&data)).unwrap();
+    let few = permutation("ndcg@5", 11, 0).importance(&model, &data).unwrap();
+    assert_eq!(more, few);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let model = Model::Linear { weights: vec![1.0], bias: 0.0 };
+    let data = dataset(1, vec![1.0, 2.0], vec![0.0, 0.0], vec![0, 2]);
+    let error = |repeats, metric: &str| {
+        let mut conventions = Conventions::default();
+        conventions.set("empty", "skip").unwrap();
+        let metric = parse(metric, &conventions).unwrap();
+        Permutation { metric, repeats, seed: 0 }.importance(&model, &data).unwrap_err().to_string()
+    };
+    assert!(error(0, "map").contains("`repeats` is 0"));
+    assert!(error(2, "map").contains("no query of the data defines map"));
+    let wide = dataset(2, vec![1.0, 2.0], vec![0.0], vec![0, 1]);
+    let refused = permutation("map", 1, 0).importance(&model, &wide).unwrap_err().to_string();
+    assert!(refused.contains("the data has 2 features, the model only 1"));
+}

@@ -1,0 +1,138 @@
+//! From another tool's trees to a [`Ranker`].
+
+use crate::data::{Columns, MAX_FEATURES};
+use crate::error::{Error, Result};
+use crate::metrics::Conventions;
+use crate::models::{Ensemble, LearnerCard, Model, Outcome, Ranker, Record};
+use crate::trees::Tree;
+use std::collections::HashSet;
+
+/// What was read of another tool's model.
+pub(super) struct Foreign {
+    /// The tool in prose.
+    pub tool: &'static str,
+    /// The tool's paper: a key of `docs/references.bib`.
+    pub citation: &'static str,
+    /// The version that the file names.
+    pub version: String,
+    /// What the trees were trained for.
+    pub objective: String,
+    pub columns: Columns,
+    pub width: usize,
+    pub base: f64,
+    pub trees: Vec<Tree>,
+    /// What a careful user should know.
+    pub notes: Vec<String>,
+}
+
+impl Foreign {
+    /// The model, checked, and with what the file says of its making.
+    pub fn into_ranker(self) -> Result<Ranker> {
+        check_columns(&self.columns, self.width)?;
+        let mut notes = vec![format!(
+            "read from a model file of {} {}; how it was trained and chosen is not known here",
+            self.tool, self.version
+        )];
+        if self.columns.names.is_none() {
+            notes.push(numbering_note(self.tool, self.columns.first_id));
+        }
+        notes.extend(self.notes);
+        let parameters = [("objective", &self.objective), ("version", &self.version)];
+        let ranker = Ranker {
+            learner: LearnerCard {
+                name: self.tool.to_lowercase(),
+                title: format!("{} model ({})", self.tool, self.objective),
+                citations: vec![self.citation.into()],
+            },
+            parameters: parameters
+                .map(|(key, value)| (key.into(), value.clone().into()))
+                .into_iter()
+                .collect(),
+            metric: "not known".into(),
+            conventions: Conventions::default(),
+            seed: 0,
+            normalizer: None,
+            columns: self.columns,
+            record: Record {
+                outcome: Outcome::RoundsUsedUp,
+                rounds: self.trees.len() as u64,
+                figures: Vec::new(),
+                notes,
+            },
+            model: Model::Ensemble(Ensemble::sum(self.width, self.base, self.trees)?),
+        };
+        ranker.check()?;
+        Ok(ranker)
+    }
+}
+
+fn check_columns(columns: &Columns, width: usize) -> Result<()> {
+    if width > MAX_FEATURES {
+        return Err(Error::model(format!("it has {width} features, more than the {MAX_FEATURES} allowed")));
+    }
+    let names = columns.names.as_deref().unwrap_or_default();
+    let mut seen = HashSet::new();
+    match names.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(twice) => Err(Error::model(format!("two of its features are called {}", quoted(twice)))),
+        None => Ok(()),
+    }
+}
+
+fn numbering_note(tool: &str, first_id: u32) -> String {
+    format!(
+        "its features have no names, and {}; `rankwise export --format rankwise --first-id {}` changes that",
+        match first_id {
+            0 => format!(
+                "{tool} never looked at the first, as is so when it read text whose ids start at 1: they count from 0 \
+                 here"
+            ),
+            _ => "they count from 1 here: the first column is feature 1".to_string(),
+        },
+        1 - first_id.min(1)
+    )
+}
+
+/// Text of a file in a message: short, in backquotes, without control characters.
+pub(super) fn quoted(text: &str) -> String {
+    crate::data::quoted(text.as_bytes())
+}
+
+/// What another library says of a file, fit for a message.
+pub(super) fn plain(told: impl std::fmt::Display) -> String {
+    told.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+/// The largest f32 that is not above `t`: for every f32 `x`, `x ≤ t` exactly where `x ≤` this.
+pub(super) fn at_or_below(t: f64) -> f32 {
+    let near = t as f32;
+    if f64::from(near) > t { near.next_down() } else { near }
+}
+
+/// `x ≤ t` with a finite threshold, and whether the sides are swapped: data has finite values alone, which are all at
+/// most `f32::MAX` and never at most −∞. Model files could not hold an infinite one.
+pub(super) fn with_finite(t: f32) -> (f32, bool) {
+    if t == f32::NEG_INFINITY { (f32::MAX, true) } else { (t.min(f32::MAX), false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every threshold is asked about the floats around it, and about all special ones.
+    #[test]
+    fn a_threshold_in_f32_asks_the_same_question() {
+        let tiny = f64::from(f32::from_bits(1));
+        let mut thresholds = vec![0.0, -0.0, 0.1, -0.1, 1.0, 1e300, -1e300, f64::INFINITY, f64::NEG_INFINITY];
+        thresholds.extend([tiny, tiny / 2.0, tiny * 1.5, 1e-40, 1e-320, 1e-35, f64::from(f32::MAX)]);
+        thresholds.extend([f64::from(f32::MAX) * (1.0 + 1e-12), 16_777_217.0, 0.1f32.into()]);
+        for t in thresholds.iter().flat_map(|t| [*t, -t, t.next_up(), t.next_down()]) {
+            let near = t as f32;
+            let around = [near, near.next_up(), near.next_down(), near.next_up().next_up()];
+            let special =
+                [0.0, -0.0, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(1)];
+            for x in around.into_iter().chain(special) {
+                assert_eq!(f64::from(x) <= t, x <= at_or_below(t), "{x:e} against {t:e}");
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Readers are given damaged copies of good files: they may refuse them in a sentence, and never panic.
+//!
+//! `RANKWISE_FUZZ_CASES` sets the number of cases for each reader.
+
+use super::{Format, export, read, samples};
+use crate::models::{Model, Ranker};
+use crate::rng;
+use rand::RngExt;
+
+/// What damage is made of, besides the file's own pieces.
+const PIECES: &[&[u8]] = &[
+    b"\n",
+    b" ",
+    b"=",
+    b",",
+    b"\0",
+    b"\xff",
+    b"\"",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b"-",
+    b"-1",
+    b"1e99",
+    b"1e400",
+    b"nan",
+    b"inf",
+    b"NaN",
+    b"null",
+    b"true",
+    b"0",
+    b"2147483648",
+    b"99999999999999999999",
+    b"Tree=",
+    b"[$",
+    b"[#",
+    b"$T#",
+    b"L\x7f\xff\xff\xff\xff\xff\xff\xff",
+    b"l\x7f\xff\xff\xff",
+    b"i\xff",
+    b"S",
+    b"Z",
+    b"T",
+];
+
+fn cases() -> u64 {
+    std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000)
+}
+
+fn damaged(seed: &[u8], random: &mut impl RngExt) -> Vec<u8> {
+    let mut bytes = seed.to_vec();
+    for _ in 0..random.random_range(1..6) {
+        let at = random.random_range(0..=bytes.len());
+        let to = random.random_range(at..=bytes.len().min(at + 12));
+        match random.random_range(0..6) {
+            0 if random.random_range(0..4) == 0 => bytes.truncate(at),
+            1 => drop(bytes.drain(at..to)),
+            2 => {
+                let copy = bytes[at..to].to_vec();
+                let place = random.random_range(0..=bytes.len());
+                bytes.splice(place..place, copy);
+            }
+            3 if at < bytes.len() => bytes[at] ^= 1 << random.random_range(0..8),
+            _ => {
+                let piece = PIECES[random.random_range(0..PIECES.len())];
+                bytes.splice(at..to, piece.iter().copied());
+            }
+        }
+    }
+    bytes
+}
+
+/// What is accepted must also score, and be written again.
+fn use_it(ranker: &Ranker) {
+    let Model::Ensemble(ensemble) = &ranker.model else { panic!("no ensemble was read") };
+    let mut score = [0.0];
+    for row in [[0.0; 3], [f32::NAN; 3], [f32::MAX, -1.0, 1e-40]] {
+        ensemble.outputs(crate::data::Row::Dense(&row), &mut score);
+        assert!(!score[0].is_nan());
+    }
+    if ensemble.width() < 1000 {
+        for format in Format::ALL {
+            let written = export(ranker, format);
+            assert!(format != Format::LightGbm || written.is_ok());
+        }
+    }
+}
+
+fn fuzz(format: Format) {
+    let mut named = samples::ranker();
+    named.columns.names = Some(vec!["a".into(), "b".into(), "c".into()]);
+    let seeds = [samples::ranker(), named].map(|ranker| export(&ranker, format).unwrap().bytes);
+    let mut random = rng::stream(12, &[format as u64]);
+    let (mut good, mut bad, mut strange) = (0u64, 0u64, 0u64);
+    for case in 0..cases() {
+        let bytes = damaged(&seeds[case as usize % seeds.len()], &mut random);
+        match read(&bytes) {
+            Some(Ok(ranker)) => {
+                good += 1;
+                use_it(&ranker);
+            }
+            Some(Err(error)) => {
+                bad += 1;
+                let told = error.to_string();
+                assert!(told.len() < 800 && !told.contains(char::is_control), "{told:?}");
+            }
+            None => strange += 1,
+        }
+    }
+    assert!(good > 0 && bad > 0, "{good} accepted, {bad} refused, {strange} of another kind");
+}
+
+#[test]
+fn damaged_lightgbm_models_are_survived() {
+    fuzz(Format::LightGbm);
+}
+
+#[test]
+fn damaged_xgboost_models_are_survived() {
+    fuzz(Format::XgBoost);
+}
+
+#[test]
+fn damaged_ubjson_models_are_survived() {
+    fuzz(Format::XgBoostUbj);
+}

@@ -1,0 +1,191 @@
+//! Oblivious trees: one test for all leaves of a level, the one whose gains over them add up to most.
+
+use super::gradients::{Gradients, Sums};
+use super::grow::{Grower, Grown, push_node};
+use super::growth::Growth;
+use super::histogram::{Group, Histogram};
+use super::partition::Rows;
+use super::sampling::FeatureSample;
+use super::search::{Node, Search, Split};
+use super::tree::{Child, Tree};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A leaf of the level being split.
+struct Part {
+    rows: Range<usize>,
+    total: Sums,
+    histogram: Histogram,
+}
+
+impl Grower<'_> {
+    pub(super) fn grow_oblivious(
+        &mut self,
+        gradients: &Gradients,
+        mut rows: Rows,
+        sample: &FeatureSample,
+    ) -> Grown {
+        let (binned, growth, _) = self.parts();
+        let search = Search { growth, units: gradients.units() };
+        let all = 0..rows.all().len();
+        let mut level = vec![self.part(&rows, gradients, all)];
+        let mut tests: Vec<Split> = Vec::new();
+        for depth in 0..growth.oblivious_depth() {
+            let chosen = sample.for_split(depth as u64);
+            let Some(test) = self.best_of_level(&search, &level, &chosen) else { break };
+            tests.push(test);
+            let last = tests.len() == growth.oblivious_depth();
+            level = level
+                .into_iter()
+                .flat_map(|part| self.divide_part(part, &test, &mut rows, gradients, last))
+                .collect();
+        }
+        let mut tree = complete_tree(&tests, |split, leaves, tree| push_node(tree, split, binned, leaves));
+        for part in &level {
+            let stats = search.units.read(part.total);
+            tree.values.push(growth.value(stats.slope, stats.curvature));
+            tree.covers.push(stats.count as f32);
+        }
+        let leaves = level.iter().map(|part| part.rows.clone()).collect();
+        self.give_back(level.into_iter().map(|part| part.histogram).filter(|h| !h.is_empty()).collect());
+        Grown::new(tree, rows, leaves)
+    }
+
+    /// A leaf with its histogram.
+    fn part(&mut self, rows: &Rows, gradients: &Gradients, range: Range<usize>) -> Part {
+        let gathered = rows.gradients(range.clone(), gradients);
+        let total = gathered.total();
+        let mut histogram = self.spare_histogram();
+        self.parts().0.histogram(gathered.members(), total, &mut histogram);
+        Part { rows: range, total, histogram }
+    }
+
+    /// Both sides of a leaf; one may be empty. The last level needs no histograms.
+    fn divide_part(
+        &mut self,
+        mut part: Part,
+        test: &Split,
+        rows: &mut Rows,
+        gradients: &Gradients,
+        last: bool,
+    ) -> [Part; 2] {
+        let middle = rows.partition(part.rows.clone(), test, self.parts().0);
+        let (left, right) = (part.rows.start..middle, middle..part.rows.end);
+        let small_left = left.len() <= right.len();
+        let (small, large) = if small_left { (left, right) } else { (right, left) };
+        let (small, large) = if last {
+            let total = rows.gradients(small.clone(), gradients).total();
+            self.give_back(vec![part.histogram]);
+            let part = |rows, total| Part { rows, total, histogram: Vec::new() };
+            let rest = part(large, Sums::default());
+            (part(small, total), Part { total: part_total(rows, gradients, rest.rows.clone()), ..rest })
+        } else {
+            let small = self.part(rows, gradients, small);
+            part.histogram.iter_mut().zip(&small.histogram).for_each(|(all, &part)| *all -= part);
+            let large = Part { rows: large, total: part.total - small.total, histogram: part.histogram };
+            (small, large)
+        };
+        if small_left { [small, large] } else { [large, small] }
+    }
+
+    /// The test with the greatest gain over all leaves of the level.
+    fn best_of_level(&self, search: &Search<'_>, level: &[Part], chosen: &[bool]) -> Option<Split> {
+        let (_, growth, groups) = self.parts();
+        let found: Vec<Option<Split>> = groups
+            .par_iter()
+            .map(|group| {
+                let places = group.features.clone().filter(|&place| chosen[place]);
+                places
+                    .map(|place| self.best_of_feature(search, level, group, place))
+                    .fold(None, Split::better)
+            })
+            .collect();
+        let best = found.into_iter().fold(None, Split::better)?;
+        (best.gain > growth.min_gain && best.gain > 0.0).then_some(best)
+    }
+
+    /// The best cut of one feature: gains are added up bin by bin, in the order of the leaves.
+    fn best_of_feature(
+        &self,
+        search: &Search<'_>,
+        level: &[Part],
+        group: &Group,
+        place: usize,
+    ) -> Option<Split> {
+        let (binned, growth, _) = self.parts();
+        let feature = &binned.features()[place];
+        let (start, values) = (feature.start, feature.bins.value_bins());
+        debug_assert!(group.bins.contains(&start));
+        let missing = feature.bins.missing_code();
+        let mut best: Option<Split> = None;
+        for missing_left in [false, true] {
+            if missing_left && missing.is_none() {
+                continue;
+            }
+            let cuts = if missing.is_some() && !missing_left { values } else { values - 1 };
+            let mut gains = vec![0.0; cuts];
+            let mut lefts = vec![0; cuts];
+            for part in level {
+                let bins = &part.histogram[start..][..feature.bins.codes()];
+                let begin = missing.filter(|_| missing_left).map_or(Sums::default(), |code| bins[code]);
+                add_gains(search, growth, part, begin, &bins[..cuts], &mut gains, &mut lefts);
+            }
+            for (bin, &gain) in gains.iter().enumerate() {
+                if best.is_none_or(|b| gain > b.gain) {
+                    let documents: u64 = level.iter().map(|part| part.rows.len() as u64).sum();
+                    let missing_left =
+                        if missing.is_some() { missing_left } else { 2 * lefts[bin] > documents };
+                    let none = Sums::default();
+                    best = Some(Split { gain, feature: place, bin, missing_left, left: none, right: none });
+                }
+            }
+        }
+        best
+    }
+}
+
+fn part_total(rows: &Rows, gradients: &Gradients, range: Range<usize>) -> Sums {
+    rows.gradients(range, gradients).total()
+}
+
+/// Adds what each cut gains in one leaf; a cut that leaves a side with too little gains nothing there.
+fn add_gains(
+    search: &Search<'_>,
+    growth: &Growth,
+    part: &Part,
+    begin: Sums,
+    bins: &[Sums],
+    gains: &mut [f64],
+    lefts: &mut [u64],
+) {
+    let total = search.units.read(part.total);
+    let node = Node { total: part.total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
+    let mut sum = begin;
+    for ((&sums, gain), lefts) in bins.iter().zip(gains).zip(lefts) {
+        sum += sums;
+        let left = search.units.read(sum);
+        *lefts += left.count;
+        let right = search.units.read(part.total - sum);
+        let enough = |count, weight| count >= growth.min_rows.max(1) && weight >= growth.min_weight;
+        if enough(left.count, left.curvature) && enough(right.count, right.curvature) {
+            *gain += search.worth(left, node) + search.worth(right, node) - search.worth(total, node);
+        }
+    }
+}
+
+/// The complete tree of these tests, level by level; leaf `i` has the path of the bits of `i`, the first test first.
+fn complete_tree(tests: &[Split], mut push: impl FnMut(&Split, (usize, usize), &mut Tree)) -> Tree {
+    let mut tree = Tree::default();
+    for (depth, test) in tests.iter().enumerate() {
+        let last = depth + 1 == tests.len();
+        let (first, next) = ((1usize << depth) - 1, (1usize << (depth + 1)) - 1);
+        for place in 0..1usize << depth {
+            push(test, (2 * place, 2 * place + 1), &mut tree);
+            if !last {
+                tree.left[first + place] = Child::Node(next + 2 * place).code();
+                tree.right[first + place] = Child::Node(next + 2 * place + 1).code();
+            }
+        }
+    }
+    tree
+}

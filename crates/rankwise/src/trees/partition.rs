@@ -1,0 +1,105 @@
+//! The documents in the order of the leaves they are in.
+
+use super::binned::{Binned, Codes};
+use super::gradients::{Gradients, Sums};
+use super::histogram::Members;
+use super::search::Split;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Documents that are worth a task of their own.
+const CHUNK: usize = 1 << 13;
+
+/// Documents, those of a leaf together and ascending.
+#[derive(Debug)]
+pub(super) struct Rows {
+    rows: Vec<u32>,
+    scratch: Vec<u32>,
+    /// Whether every document is there.
+    all: bool,
+}
+
+/// The gradients of a leaf's documents, side by side.
+pub(super) struct Gathered<'a> {
+    rows: &'a [u32],
+    gradients: Cow<'a, [Sums]>,
+}
+
+impl Gathered<'_> {
+    pub(super) fn members(&self) -> Members<'_> {
+        Members { rows: self.rows, gradients: &self.gradients }
+    }
+
+    pub(super) fn total(&self) -> Sums {
+        self.gradients.iter().fold(Sums::default(), |a, &b| a + b)
+    }
+}
+
+impl Rows {
+    /// The rows given, ascending, or all of `count`.
+    pub(super) fn new(count: usize, given: Option<&[u32]>) -> Rows {
+        let rows = given.map_or_else(|| (0..count as u32).collect(), <[u32]>::to_vec);
+        Rows { scratch: vec![0; rows.len()], all: rows.len() == count, rows }
+    }
+
+    pub(super) fn all(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// The gradients of the rows in `range`.
+    pub(super) fn gradients<'a>(&'a self, range: Range<usize>, gradients: &'a Gradients) -> Gathered<'a> {
+        let (rows, documents) = (&self.rows[range.clone()], gradients.documents());
+        let all = self.all && range.len() == documents.len();
+        let gathered = if all {
+            Cow::Borrowed(documents)
+        } else {
+            Cow::Owned(rows.par_iter().with_min_len(CHUNK).map(|&row| documents[row as usize]).collect())
+        };
+        Gathered { rows, gradients: gathered }
+    }
+
+    /// Puts the rows of `range` that go left before the others, each side in its order; returns where the others begin.
+    pub(super) fn partition(&mut self, range: Range<usize>, split: &Split, binned: &Binned) -> usize {
+        let sides = split.sides(binned);
+        let (rows, scratch) = (&mut self.rows[range.clone()], &mut self.scratch[range.clone()]);
+        let lefts: Vec<usize> = rows
+            .par_chunks(CHUNK)
+            .zip(scratch.par_chunks_mut(CHUNK))
+            .map(|(rows, parted)| match binned.codes() {
+                Codes::Dense { columns, .. } => {
+                    let column = &columns[split.feature];
+                    part(rows, parted, |row| sides[usize::from(column[row as usize])])
+                }
+                Codes::Sparse { .. } => {
+                    part(rows, parted, |row| sides[usize::from(binned.code(row as usize, split.feature))])
+                }
+            })
+            .collect();
+        let (mut left, mut right) = (0, lefts.iter().sum());
+        let middle: usize = right;
+        for (parted, &count) in scratch.chunks(CHUNK).zip(&lefts) {
+            let (to_left, to_right) = parted.split_at(count);
+            rows[left..left + to_left.len()].copy_from_slice(to_left);
+            rows[right..right + to_right.len()].copy_from_slice(to_right);
+            left += to_left.len();
+            right += to_right.len();
+        }
+        range.start + middle
+    }
+}
+
+/// Writes the rows that go left to the front of `parted` and the others to its back, then turns the back around into
+/// their order. No branches: which side comes next cannot be foreseen.
+fn part(rows: &[u32], parted: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
+    let (mut left, mut right) = (0, rows.len());
+    for &row in rows {
+        let goes_left = goes_left(row);
+        parted[left] = row;
+        parted[right - 1] = row;
+        left += usize::from(goes_left);
+        right -= usize::from(!goes_left);
+    }
+    parted[left..].reverse();
+    left
+}

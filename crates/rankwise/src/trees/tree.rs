@@ -1,0 +1,201 @@
+//! A regression tree as arrays: what the engine grows, models keep and scoring walks.
+
+use crate::data::Row;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// A binary tree of tests `x[feature] ≤ threshold`. Node 0 is the root; children come after their parents.
+///
+/// One test serves every tool: features are f32, so `x < t` is `x ≤` the next float below `t`, and a threshold in f64
+/// is the f32 at or below it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tree {
+    /// The feature column that each inner node tests.
+    pub features: Vec<u32>,
+    /// A value goes left where it is at most this.
+    pub thresholds: Vec<f32>,
+    /// Whether a missing value (NaN) goes left.
+    pub missing_left: Vec<bool>,
+    /// Left children, as codes: see [`Child`].
+    pub left: Vec<i32>,
+    /// Right children, as codes.
+    pub right: Vec<i32>,
+    /// How much each split lowered the objective; 0 where that is not known.
+    pub gains: Vec<f32>,
+    /// The value of each leaf; a tree of one leaf has no inner nodes.
+    pub values: Vec<f64>,
+    /// The training documents (or their weight) that reached each leaf; 0 where that is not known.
+    pub covers: Vec<f32>,
+}
+
+/// What a child code stands for: `c ≥ 0` is inner node `c`, `c < 0` is leaf `!c`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Child {
+    /// An inner node.
+    Node(usize),
+    /// A leaf.
+    Leaf(usize),
+}
+
+impl Child {
+    /// The child that `code` stands for.
+    pub fn of(code: i32) -> Child {
+        if code >= 0 { Child::Node(code as usize) } else { Child::Leaf(!code as usize) }
+    }
+
+    /// Its code.
+    pub fn code(self) -> i32 {
+        match self {
+            Child::Node(node) => node as i32,
+            Child::Leaf(leaf) => !(leaf as i32),
+        }
+    }
+}
+
+impl Tree {
+    /// A tree that gives every document the same value.
+    pub fn constant(value: f64, cover: f32) -> Tree {
+        Tree { values: vec![value], covers: vec![cover], ..Tree::default() }
+    }
+
+    /// Where a walk begins.
+    pub fn root(&self) -> Child {
+        if self.features.is_empty() { Child::Leaf(0) } else { Child::Node(0) }
+    }
+
+    /// Where a document with the value `x` of the node's feature goes on.
+    pub fn next(&self, node: usize, x: f32) -> Child {
+        let goes_left = if x.is_nan() { self.missing_left[node] } else { x <= self.thresholds[node] };
+        Child::of(if goes_left { self.left[node] } else { self.right[node] })
+    }
+
+    /// The leaf that a document falls into. Columns that the data does not have are 0, as in files that leave zeros out.
+    pub fn leaf(&self, row: Row<'_>) -> usize {
+        match row {
+            Row::Dense(values) => self.leaf_by(|feature| values.get(feature).copied().unwrap_or(0.0)),
+            Row::Sparse(..) => self.leaf_by(|feature| row.get(feature)),
+        }
+    }
+
+    /// The leaf of a document whose values are looked up by column.
+    pub fn leaf_by(&self, value: impl Fn(usize) -> f32) -> usize {
+        let mut at = self.root();
+        loop {
+            match at {
+                Child::Leaf(leaf) => return leaf,
+                Child::Node(node) => at = self.next(node, value(self.features[node] as usize)),
+            }
+        }
+    }
+
+    /// Multiplies every value.
+    pub fn scale(&mut self, factor: f64) {
+        self.values.iter_mut().for_each(|value| *value *= factor);
+    }
+
+    /// Refuses what is no tree over `width` features.
+    pub fn check(&self, width: usize) -> Result<()> {
+        let (nodes, leaves) = (self.features.len(), self.values.len());
+        let lengths = [
+            self.thresholds.len(),
+            self.missing_left.len(),
+            self.left.len(),
+            self.right.len(),
+            self.gains.len(),
+        ];
+        if lengths.iter().any(|&length| length != nodes) || leaves != nodes + 1 || self.covers.len() != leaves
+        {
+            return Err(Error::model("the arrays of a tree do not have fitting lengths"));
+        }
+        if self.features.iter().any(|&f| f as usize >= width) {
+            return Err(Error::model(format!("a tree tests a feature beyond the {width} there are")));
+        }
+        if self.thresholds.iter().any(|t| t.is_nan()) || self.values.iter().any(|v| !v.is_finite()) {
+            return Err(Error::model("a tree has a threshold or a value that is no number"));
+        }
+        self.check_links()
+    }
+
+    /// Every node but the root, and every leaf, has one parent before it: so the walk ends, and reaches them all.
+    fn check_links(&self) -> Result<()> {
+        let mut node_seen = vec![false; self.features.len()];
+        let mut leaf_seen = vec![false; self.values.len()];
+        if let Child::Leaf(_) = self.root() {
+            return Ok(());
+        }
+        for parent in 0..self.features.len() {
+            for code in [self.left[parent], self.right[parent]] {
+                let fresh = match Child::of(code) {
+                    Child::Node(node) if node > parent && node < node_seen.len() => {
+                        !std::mem::replace(&mut node_seen[node], true)
+                    }
+                    Child::Leaf(leaf) if leaf < leaf_seen.len() => {
+                        !std::mem::replace(&mut leaf_seen[leaf], true)
+                    }
+                    _ => false,
+                };
+                if !fresh {
+                    return Err(Error::model("the nodes of a tree are not linked as a tree"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Feature 0 at 1.5; to the right, feature 1 at −2. Missing goes right, then left.
+    pub(crate) fn sample() -> Tree {
+        Tree {
+            features: vec![0, 1],
+            thresholds: vec![1.5, -2.0],
+            missing_left: vec![false, true],
+            left: vec![!0, !1],
+            right: vec![1, !2],
+            gains: vec![3.0, 1.0],
+            values: vec![10.0, 20.0, 30.0],
+            covers: vec![5.0, 3.0, 2.0],
+        }
+    }
+
+    #[test]
+    fn walks_by_hand() {
+        let nan = f32::NAN;
+        let rows = [
+            ([1.5, 0.0], 0),
+            ([1.6, -2.0], 1),
+            ([1.6, -1.9], 2),
+            ([nan, nan], 1),
+            ([nan, 0.0], 2),
+            ([-0.0, nan], 0),
+        ];
+        for (row, leaf) in rows {
+            assert_eq!(sample().leaf(Row::Dense(&row)), leaf, "{row:?}");
+        }
+        assert_eq!(sample().leaf(Row::Sparse(&[0], &[9.0])), 2);
+        assert_eq!(Tree::constant(4.0, 1.0).leaf(Row::Dense(&[])), 0);
+        assert!(sample().check(2).is_ok() && Tree::constant(4.0, 1.0).check(0).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_tree_is_refused() {
+        let broken = |change: fn(&mut Tree)| {
+            let mut tree = sample();
+            change(&mut tree);
+            tree.check(2).unwrap_err().to_string()
+        };
+        assert!(broken(|t| t.right[1] = 0).contains("linked"));
+        assert!(broken(|t| t.right[1] = 7).contains("linked"));
+        assert!(broken(|t| t.right[1] = !1).contains("linked"));
+        assert!(broken(|t| t.right[1] = i32::MIN).contains("linked"));
+        assert!(broken(|t| t.features[1] = 2).contains("beyond the 2"));
+        assert!(broken(|t| t.thresholds[0] = f32::NAN).contains("no number"));
+        assert!(broken(|t| t.values[0] = f64::INFINITY).contains("no number"));
+        assert!(broken(|t| t.gains.truncate(1)).contains("lengths"));
+        assert!(broken(|t| t.values.push(1.0)).contains("lengths"));
+    }
+}

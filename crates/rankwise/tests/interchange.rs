@@ -1,0 +1,352 @@
+//! Models of LightGBM and XGBoost, read and written, against the tools' own scores (`testdata/interchange/make.py`).
+
+use rankwise::data::{AtomicFile, Columns, Dataset, Features, Parts, Row};
+use rankwise::models::interchange::{Format, export};
+use rankwise::models::{Ensemble, Model, Ranker};
+use rankwise::trees::{Child, Tree};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// A model's file, rows, and the tool's scores of them; numbers as the hexadecimal digits of their bytes.
+#[derive(Deserialize)]
+struct Answer {
+    file: String,
+    width: usize,
+    rows: Vec<String>,
+    scores: Vec<String>,
+}
+
+impl Answer {
+    fn all() -> Vec<Answer> {
+        let answers: Vec<Answer> =
+            serde_json::from_slice(&std::fs::read(path("answers.json")).unwrap()).unwrap();
+        assert!(answers.len() > 15);
+        answers
+    }
+
+    fn ranker(&self) -> Ranker {
+        Ranker::load(&path(&self.file)).unwrap()
+    }
+
+    fn rows(&self) -> Vec<Vec<f32>> {
+        let number = |digits: &[u8]| {
+            let digits = std::str::from_utf8(digits).unwrap();
+            f32::from_bits(u32::from_str_radix(digits, 16).unwrap())
+        };
+        let rows = self.rows.iter().map(|row| row.as_bytes().chunks(8).map(number).collect());
+        let rows: Vec<Vec<f32>> = rows.collect();
+        assert!(rows.iter().all(|row| row.len() == self.width) && rows.len() == self.scores.len());
+        rows
+    }
+
+    fn scores(&self) -> Vec<f64> {
+        self.scores.iter().map(|s| f64::from_bits(u64::from_str_radix(s, 16).unwrap())).collect()
+    }
+
+    /// How near a score must be: LightGBM sums in f64 and XGBoost in f32.
+    fn tolerance(&self) -> f64 {
+        if self.file.starts_with("lightgbm") { 1e-12 } else { 2e-6 }
+    }
+
+    fn is_near(&self, scores: &[f64]) -> bool {
+        let near =
+            |(ours, theirs): (&f64, &f64)| (ours - theirs).abs() <= self.tolerance() * (1.0 + theirs.abs());
+        scores.len() == self.scores.len() && scores.iter().zip(&self.scores()).all(near)
+    }
+}
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange")).join(name)
+}
+
+fn ensemble(ranker: &Ranker) -> &Ensemble {
+    match &ranker.model {
+        Model::Ensemble(ensemble) => ensemble,
+        other => panic!("{other:?} is no ensemble"),
+    }
+}
+
+fn scores(ensemble: &Ensemble, rows: &[Vec<f32>]) -> Vec<f64> {
+    let score = |row: &Vec<f32>| {
+        let mut out = [0.0];
+        ensemble.outputs(Row::Dense(row), &mut out);
+        out[0]
+    };
+    rows.iter().map(score).collect()
+}
+
+fn dataset(rows: &[Vec<f32>], columns: Columns) -> Dataset {
+    Dataset::new(Parts {
+        features: Features::Dense { width: rows[0].len(), values: rows.concat() },
+        labels: vec![0.0; rows.len()],
+        bounds: vec![0, rows.len()],
+        query_ids: ["q"].into_iter().collect(),
+        columns,
+        ..Parts::default()
+    })
+    .unwrap()
+}
+
+#[test]
+fn scores_are_those_of_the_tool() {
+    for answer in Answer::all() {
+        let ranker = answer.ranker();
+        let scores = ranker.score(&dataset(&answer.rows(), ranker.columns.clone())).unwrap();
+        assert!(answer.is_near(&scores), "{}: {scores:?} where {:?}", answer.file, answer.scores());
+    }
+}
+
+/// The rows must tell a threshold from its neighbours, and each way of missing values from the other.
+#[test]
+fn the_rows_would_show_a_wrong_test() {
+    let nudged = |answer: &Answer, nudge: fn(&mut Tree)| {
+        let ranker = answer.ranker();
+        let (width, base) = (ensemble(&ranker).width(), ensemble(&ranker).base()[0]);
+        let mut trees = ensemble(&ranker).trees().to_vec();
+        trees.iter_mut().for_each(nudge);
+        answer.is_near(&scores(&Ensemble::sum(width, base, trees).unwrap(), &answer.rows()))
+    };
+    for answer in Answer::all().iter().filter(|a| a.file != "lightgbm-constant.txt") {
+        let up: fn(&mut Tree) = |tree| tree.thresholds.iter_mut().for_each(|t| *t = t.next_up());
+        let down: fn(&mut Tree) = |tree| tree.thresholds.iter_mut().for_each(|t| *t = t.next_down());
+        let missing: fn(&mut Tree) = |tree| tree.missing_left.iter_mut().for_each(|left| *left = !*left);
+        for nudge in [up, down, missing] {
+            assert!(!nudged(answer, nudge), "{}", answer.file);
+        }
+    }
+}
+
+#[test]
+fn what_the_file_says_is_carried_over() {
+    let names = Some(["bm25", "tf_idf", "page-rank", "längd", "clicks"].map(String::from).to_vec());
+    for answer in Answer::all() {
+        let ranker = answer.ranker();
+        let tool = answer.file.split('-').next().unwrap();
+        assert_eq!(ranker.learner.name, tool);
+        assert!(ranker.record.notes[0].contains("read from a model file"));
+        assert_eq!(ranker.columns.names, if answer.file.contains("names") { names.clone() } else { None });
+        assert_eq!(ranker.record.rounds as usize, ensemble(&ranker).trees().len());
+        for tree in ensemble(&ranker).trees().iter().filter(|tree| !tree.features.is_empty()) {
+            assert!(tree.gains.iter().all(|&gain| gain > 0.0), "{}: {:?}", answer.file, tree.gains);
+            assert!(tree.covers.iter().all(|&cover| cover > 0.0), "{}: {:?}", answer.file, tree.covers);
+        }
+        let raw = ranker
+            .record
+            .notes
+            .iter()
+            .any(|note| note.contains("raw_score") || note.contains("output_margin"));
+        let transformed =
+            ["binary", "logistic", "poisson", "tweedie"].iter().any(|name| answer.file.contains(name));
+        assert_eq!(raw, transformed, "{}: {:?}", answer.file, ranker.record.notes);
+    }
+    let ranker = Ranker::load(&path("lightgbm-lambdarank.txt")).unwrap();
+    assert_eq!(ranker.learner.title, "LightGBM model (lambdarank)");
+    // 300 documents fall into the leaves of every tree.
+    assert!(ensemble(&ranker).trees().iter().all(|tree| tree.covers.iter().sum::<f32>() == 300.0));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_its_reason() {
+    for (file, reasons) in [
+        ("lightgbm-linear.txt", &["Tree=0", "linear_tree=false"][..]),
+        ("lightgbm-categories.txt", &["Tree=0", "`tf_idf`", "categories"]),
+        ("lightgbm-classes.txt", &["several outputs", "num_class=4"]),
+        ("lightgbm-zero.txt", &["Tree=0", "Column_", "zero_as_missing"]),
+        ("xgboost-linear.json", &["gblinear"]),
+        ("xgboost-classes.json", &["several outputs", "num_class=4"]),
+        ("xgboost-targets.json", &["several outputs", "num_target=2"]),
+        ("xgboost-vectors.json", &["several outputs", "num_target=2"]),
+        ("xgboost-categories.json", &["tree 0", "`tf_idf`", "categories"]),
+    ] {
+        let path = path(&format!("refused-{file}"));
+        let told = Ranker::load(&path).unwrap_err().to_string();
+        assert!(told.starts_with(&format!("{} cannot be used as a model: ", path.display())), "{told}");
+        assert!(reasons.iter().all(|reason| told.contains(reason)), "{file}: {told}");
+    }
+    let text = std::fs::read_to_string(path("lightgbm-names.txt")).unwrap();
+    let refusal = |text: String| Ranker::from_bytes(text.as_bytes()).unwrap_err().to_string();
+    assert!(refusal(text.replace("version=v4", "version=v5")).contains("`v5`"));
+    assert!(refusal(text[..text.len() / 2].into()).contains("cut short"));
+    assert!(
+        refusal(text.replace("bm25 tf_idf", "bm25 bm25")).contains("two of its features are called `bm25`")
+    );
+    assert!(refusal(text.replace("bm25 tf_idf", "bm25")).contains("names 4 features and says it has 5"));
+    assert!(refusal(text.replacen("left_child=", "left=", 1)).contains("Tree=0 has no `left_child`"));
+    assert!(refusal(text.replacen("leaf_value=", "leaf_value=1 ", 1)).contains("7 `leaf_value` where 6"));
+    assert!(refusal(text.replacen("leaf_value=", "leaf_value=x", 1)).contains("among its `leaf_value`"));
+}
+
+#[test]
+fn a_written_model_is_read_back_as_it_was() {
+    for answer in Answer::all() {
+        let ranker = answer.ranker();
+        let back = |format| Ranker::from_bytes(&export(&ranker, format).unwrap().bytes).unwrap();
+        if answer.file.starts_with("lightgbm") {
+            let back = back(Format::LightGbm);
+            assert_eq!((&back.model, &back.columns), (&ranker.model, &ranker.columns), "{}", answer.file);
+        }
+        for format in [Format::XgBoost, Format::XgBoostUbj] {
+            let back = back(format);
+            assert_eq!(back.columns, ranker.columns, "{}", answer.file);
+            assert_same_trees(ensemble(&back), ensemble(&ranker));
+            let again = Ranker::from_bytes(&export(&back, format).unwrap().bytes).unwrap();
+            assert_eq!(again.model, back.model, "{}", answer.file);
+        }
+        assert_lightgbm_scores_alike(&ranker, &answer.rows());
+        assert_eq!(back(Format::Rankwise), ranker);
+        let mut from_zero = ranker.clone();
+        from_zero.columns.first_id = 0;
+        for format in [Format::LightGbm, Format::XgBoost, Format::XgBoostUbj] {
+            let back = Ranker::from_bytes(&export(&from_zero, format).unwrap().bytes).unwrap();
+            assert!(back.columns.names.is_some() || back.columns.first_id == 0, "{} {format:?}", answer.file);
+        }
+    }
+}
+
+/// Written for LightGBM, only values that are as good as 0 to it may score otherwise, and that is told.
+fn assert_lightgbm_scores_alike(ranker: &Ranker, rows: &[Vec<f32>]) {
+    let exported = export(ranker, Format::LightGbm).unwrap();
+    let back = Ranker::from_bytes(&exported.bytes).unwrap();
+    let (ours, theirs) = (scores(ensemble(ranker), rows), scores(ensemble(&back), rows));
+    let noted = exported.notes.iter().any(|note| note.contains("within 1e-35 of 0"));
+    for ((row, ours), theirs) in rows.iter().zip(ours).zip(theirs) {
+        let tiny = row.iter().any(|x| *x != 0.0 && x.abs() <= 1e-35);
+        assert!(ours == theirs || (tiny && noted), "{ours} and {theirs} for {row:?}");
+    }
+}
+
+/// The same trees, with values in single precision, their nodes in whatever order.
+fn assert_same_trees(found: &Ensemble, expected: &Ensemble) {
+    fn assert_same(found: (&Tree, Child), expected: (&Tree, Child)) {
+        let ((a, at_a), (b, at_b)) = (found, expected);
+        match (at_a, at_b) {
+            (Child::Leaf(x), Child::Leaf(y)) => {
+                assert_eq!((a.values[x], a.covers[x]), (f64::from(b.values[y] as f32), b.covers[y]));
+            }
+            (Child::Node(x), Child::Node(y)) => {
+                let parts =
+                    |t: &Tree, n: usize| (t.features[n], t.thresholds[n], t.missing_left[n], t.gains[n]);
+                assert_eq!(parts(a, x), parts(b, y));
+                assert_same((a, Child::of(a.left[x])), (b, Child::of(b.left[y])));
+                assert_same((a, Child::of(a.right[x])), (b, Child::of(b.right[y])));
+            }
+            _ => panic!("a leaf where there was a node"),
+        }
+    }
+    assert_eq!((found.width(), found.base()[0]), (expected.width(), f64::from(expected.base()[0] as f32)));
+    assert_eq!(found.trees().len(), expected.trees().len());
+    found.trees().iter().zip(expected.trees()).for_each(|(a, b)| assert_same((a, a.root()), (b, b.root())));
+}
+
+#[test]
+fn compressed_models_are_known_by_their_content() {
+    let place = tempfile::tempdir().unwrap();
+    for (file, ending) in
+        [("lightgbm-names.txt", "gz"), ("xgboost-names.json", "zst"), ("xgboost-names.ubj", "gz")]
+    {
+        let packed = place.path().join(format!("model.{ending}"));
+        let mut out = AtomicFile::create(&packed).unwrap();
+        out.put(&std::fs::read(path(file)).unwrap()).unwrap();
+        out.commit().unwrap();
+        assert_eq!(Ranker::load(&packed).unwrap(), Ranker::load(&path(file)).unwrap());
+    }
+}
+
+/// Ids count from 1 in text, columns from 0 in matrices: a first column without values tells which was read.
+#[test]
+fn numbered_features_count_from_where_the_tool_did() {
+    let text = std::fs::read_to_string(path("lightgbm-lambdarank.txt")).unwrap();
+    let (head, rest) = text.split_once("feature_infos=").unwrap();
+    let (_, others) = rest.split_once(' ').unwrap();
+    let shifted = format!("{head}feature_infos=none {others}");
+    let ranker = Ranker::from_bytes(shifted.as_bytes()).unwrap();
+    assert_eq!(ranker.columns, Columns { first_id: 0, names: None });
+    assert!(ranker.record.notes[1].contains("count from 0"));
+    let matrix = Ranker::from_bytes(text.as_bytes()).unwrap();
+    assert_eq!(matrix.columns, Columns { first_id: 1, names: None });
+    assert!(matrix.record.notes[1].contains("count from 1"));
+    let json = std::fs::read_to_string(path("xgboost-ndcg.json")).unwrap();
+    let named = |names: &str| {
+        let json = json.replace("\"feature_names\":[]", &format!("\"feature_names\":{names}"));
+        Ranker::from_bytes(json.as_bytes()).unwrap().columns
+    };
+    assert_eq!(named("[]"), Columns { first_id: 1, names: None });
+    assert_eq!(named(r#"["f0","f1","f2","f3","f4"]"#), Columns { first_id: 0, names: None });
+    assert_eq!(named(r#"["f1","f2","f3","f4","f5"]"#), Columns { first_id: 1, names: None });
+    assert_eq!(named(r#"["f1","f2","f3","f4","g"]"#).names.unwrap()[4], "g");
+}
+
+/// RankLib's way to read: elements by their place, one a line. Returns the score of `row`, in f32 as RankLib sums.
+fn ranklib_score(text: &str, row: &[f32]) -> f32 {
+    fn inner<'a>(line: &'a str, name: &str) -> &'a str {
+        let open = line.strip_prefix(&format!("<{name}>")).unwrap_or_else(|| panic!("{line} is no {name}"));
+        open.strip_suffix(&format!("</{name}>")).unwrap().trim()
+    }
+    fn split<'a>(lines: &mut impl Iterator<Item = &'a str>, place: &str, row: &[f32]) -> f32 {
+        assert_eq!(lines.next().unwrap(), format!("<split{place}>"));
+        let first = lines.next().unwrap();
+        let value = if first.starts_with("<output>") {
+            inner(first, "output").parse().unwrap()
+        } else {
+            let feature: usize = inner(first, "feature").parse().unwrap();
+            let threshold: f32 = inner(lines.next().unwrap(), "threshold").parse().unwrap();
+            let left = split(lines, " pos=\"left\"", row);
+            let right = split(lines, " pos=\"right\"", row);
+            let x = row[feature - 1];
+            if (if x.is_nan() { 0.0 } else { x }) <= threshold { left } else { right }
+        };
+        assert_eq!(lines.next().unwrap(), "</split>");
+        value
+    }
+    assert_eq!(text.lines().next().unwrap(), "## LambdaMART");
+    let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("##"));
+    assert_eq!(lines.next().unwrap(), "<ensemble>");
+    let mut sum = 0.0f32;
+    for id in 1.. {
+        match lines.next().unwrap() {
+            "</ensemble>" => break,
+            line => assert_eq!(line, format!("<tree id=\"{id}\" weight=\"1.0\">")),
+        }
+        sum += split(&mut lines, "", row);
+        assert_eq!(lines.next().unwrap(), "</tree>");
+    }
+    assert_eq!(lines.next(), None);
+    sum
+}
+
+#[test]
+fn ranklib_scores_what_is_written_for_it() {
+    for answer in Answer::all() {
+        let ranker = answer.ranker();
+        let exported = export(&ranker, Format::RankLib).unwrap();
+        let text = String::from_utf8(exported.bytes).unwrap();
+        let rows = answer.rows();
+        let ours = scores(ensemble(&ranker), &rows);
+        let near = |ours: f64, theirs: f32| (ours - f64::from(theirs)).abs() <= 1e-5 * (1.0 + ours.abs());
+        let (mut with_missing, mut differ) = (0, 0);
+        for (row, &ours) in rows.iter().zip(&ours) {
+            let theirs = ranklib_score(&text, row);
+            if row.iter().any(|x| x.is_nan()) {
+                with_missing += 1;
+                differ += usize::from(!near(ours, theirs));
+            } else {
+                assert!(near(ours, theirs), "{}: {ours} and {theirs} for {row:?}", answer.file);
+            }
+        }
+        // The note says when missing values may score otherwise; without it they do not.
+        let noted = exported.notes.iter().any(|note| note.contains("missing values as 0"));
+        assert!(with_missing > 0 && (noted || differ == 0), "{}: {differ} differ", answer.file);
+        let none_matters =
+            ["lightgbm-no-missing.txt", "lightgbm-constant.txt"].contains(&answer.file.as_str());
+        assert!(!(noted && none_matters), "{}", answer.file);
+        let named = exported.notes.iter().any(|note| note.contains("`bm25` is 1"));
+        assert_eq!(named, ranker.columns.names.is_some());
+    }
+}
+
+#[test]
+fn ids_of_ranklib_are_those_of_the_text() {
+    let mut ranker = Ranker::load(&path("lightgbm-lambdarank.txt")).unwrap();
+    ranker.columns.first_id = 0;
+    assert!(export(&ranker, Format::RankLib).unwrap_err().to_string().contains("feature 0"));
+}
