@@ -524,42 +524,6 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
 }
 
 #[test]
-fn models_of_other_tools_are_taken_and_written() {
-    let place = Place::new();
-    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange");
-    place.write(
-        "data.txt",
-        "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:1e-30 4:1 5:0\n0 qid:2 1:2\n",
-    );
-    let scores = place.ok(&format!("score {stored}/lightgbm-lambdarank.txt data.txt"));
-    assert_eq!(scores.lines().count(), 3);
-    assert!(
-        place
-            .ok(&format!("inspect {stored}/lightgbm-lambdarank.txt"))
-            .contains("LightGBM model (lambdarank)")
-    );
-    assert!(place.ok(&format!("eval data.txt --model {stored}/xgboost-ndcg.ubj")).contains("ndcg"));
-    place.ok(&format!("export {stored}/lightgbm-lambdarank.txt -o ours.json --format rankwise"));
-    place.ok("export ours.json -o again.txt.gz");
-    place.ok("export again.txt.gz -o booster.ubj");
-    for model in ["ours.json", "again.txt.gz"] {
-        assert_eq!(place.ok(&format!("score {model} data.txt")), scores, "{model}");
-    }
-    for (theirs, ours) in place.ok("score booster.ubj data.txt").lines().zip(scores.lines()) {
-        let [theirs, ours] = [theirs, ours].map(|score| score.parse::<f64>().unwrap());
-        assert!((theirs - ours).abs() < 1e-6, "{theirs} and {ours}");
-    }
-    let ranklib = place.run("export ours.json -o lambdamart.xml");
-    assert!(text(&ranklib.stderr).contains("missing values as 0"), "{}", text(&ranklib.stderr));
-    assert!(place.read("lambdamart.xml").starts_with("## LambdaMART\n"));
-    assert!(place.fails("export ours.json -o b.json").contains("rankwise or of xgboost"));
-    assert!(place.fails("export ours.json -o b.json --format xgbost").contains("did you mean `xgboost`?"));
-    let shifted = place.fails("export ours.json -o b.xml --first-id 0");
-    assert!(shifted.contains("feature 0"), "{shifted}");
-    assert_eq!(place.names(), ["again.txt.gz", "booster.ubj", "data.txt", "lambdamart.xml", "ours.json"]);
-}
-
-#[test]
 fn every_command_explains_itself() {
     let place = Place::new();
     let help = place.ok("--help");

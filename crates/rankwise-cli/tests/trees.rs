@@ -104,3 +104,38 @@ fn files_that_would_take_each_others_place_are_refused() {
     assert!(error.contains("monotone"), "{error}");
     assert!(!place.path("m.json").exists());
 }
+
+#[test]
+fn models_of_other_tools_are_taken_and_written() {
+    let place = Place(tempfile::tempdir().unwrap());
+    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange");
+    let data = "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:1e-30 4:1 5:0\n0 qid:2 1:2\n";
+    fs::write(place.path("data.txt"), data).unwrap();
+    let scores = place.ok(&format!("score {stored}/lightgbm-lambdarank.txt data.txt"));
+    assert_eq!(scores.lines().count(), 3);
+    assert!(
+        place
+            .ok(&format!("inspect {stored}/lightgbm-lambdarank.txt"))
+            .contains("LightGBM model (lambdarank)")
+    );
+    assert!(place.ok(&format!("eval data.txt --model {stored}/xgboost-ndcg.ubj")).contains("ndcg"));
+    place.ok(&format!("export {stored}/lightgbm-lambdarank.txt -o ours.json --format rankwise"));
+    place.ok("export ours.json -o again.txt.gz");
+    place.ok("export again.txt.gz -o booster.ubj");
+    for model in ["ours.json", "again.txt.gz"] {
+        assert_eq!(place.ok(&format!("score {model} data.txt")), scores, "{model}");
+    }
+    for (theirs, ours) in place.ok("score booster.ubj data.txt").lines().zip(scores.lines()) {
+        let [theirs, ours] = [theirs, ours].map(|score| score.parse::<f64>().unwrap());
+        assert!((theirs - ours).abs() < 1e-6, "{theirs} and {ours}");
+    }
+    let ranklib = place.command("export ours.json -o lambdamart.xml").output().unwrap();
+    let notes = String::from_utf8(ranklib.stderr).unwrap();
+    assert!(notes.contains("missing values as 0"), "{notes}");
+    assert!(place.bytes("lambdamart.xml").starts_with(b"## LambdaMART\n"));
+    assert!(place.fails("export ours.json -o b.json").contains("rankwise or of xgboost"));
+    assert!(place.fails("export ours.json -o b.json --format xgbost").contains("did you mean `xgboost`?"));
+    let shifted = place.fails("export ours.json -o b.xml --first-id 0");
+    assert!(shifted.contains("feature 0"), "{shifted}");
+    assert!(!place.path("b.json").exists() && !place.path("b.xml").exists());
+}

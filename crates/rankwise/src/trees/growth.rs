@@ -62,20 +62,24 @@ impl Default for Growth {
     }
 }
 
-/// No tree is grown deeper: 2^16 leaves of an oblivious tree are more than memory can hold histograms for.
-const MAX_DEPTH: usize = 16;
+/// No tree has more leaves.
+const MAX_LEAVES: usize = 1 << 16;
+
+/// An oblivious tree needs the histograms of all leaves of a level at once: 2,048 of them are a gigabyte for 136 features.
+const MAX_OBLIVIOUS_DEPTH: usize = 12;
 
 impl Growth {
     /// Refuses what no tree could be grown by.
     pub fn check(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::parameter(text));
-        if self.leaves < 2 || self.leaves > 1 << MAX_DEPTH {
+        if self.leaves < 2 || self.leaves > MAX_LEAVES {
             return refuse(format!("leaves is {}; it must be from 2 to 65536", self.leaves));
         }
-        if self.order == Order::Oblivious && self.oblivious_depth() > MAX_DEPTH {
+        if self.order == Order::Oblivious && self.oblivious_depth() > MAX_OBLIVIOUS_DEPTH {
             return refuse(format!(
-                "depth is {}; an oblivious tree can have at most {MAX_DEPTH}",
-                self.depth
+                "leaves is {}; an oblivious tree can have at most {}, or give it a depth of at most {MAX_OBLIVIOUS_DEPTH}",
+                self.leaves,
+                1 << MAX_OBLIVIOUS_DEPTH
             ));
         }
         if self.order == Order::Oblivious && !self.monotone.is_empty() {

@@ -3,7 +3,7 @@
 use super::gradients::{Gradients, Sums};
 use super::grow::{Grower, Grown, push_node};
 use super::growth::Growth;
-use super::histogram::{Group, Histogram};
+use super::histogram::Histogram;
 use super::partition::Rows;
 use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
@@ -73,18 +73,16 @@ impl Grower<'_> {
         let (left, right) = (part.rows.start..middle, middle..part.rows.end);
         let small_left = left.len() <= right.len();
         let (small, large) = if small_left { (left, right) } else { (right, left) };
-        let (small, large) = if last {
+        let small = if last {
+            self.give_back(vec![std::mem::take(&mut part.histogram)]);
             let total = rows.gradients(small.clone(), gradients).total();
-            self.give_back(vec![part.histogram]);
-            let part = |rows, total| Part { rows, total, histogram: Vec::new() };
-            let rest = part(large, Sums::default());
-            (part(small, total), Part { total: part_total(rows, gradients, rest.rows.clone()), ..rest })
+            Part { rows: small, total, histogram: Vec::new() }
         } else {
             let small = self.part(rows, gradients, small);
             part.histogram.iter_mut().zip(&small.histogram).for_each(|(all, &part)| *all -= part);
-            let large = Part { rows: large, total: part.total - small.total, histogram: part.histogram };
-            (small, large)
+            small
         };
+        let large = Part { rows: large, total: part.total - small.total, histogram: part.histogram };
         if small_left { [small, large] } else { [large, small] }
     }
 
@@ -95,9 +93,7 @@ impl Grower<'_> {
             .par_iter()
             .map(|group| {
                 let places = group.features.clone().filter(|&place| chosen[place]);
-                places
-                    .map(|place| self.best_of_feature(search, level, group, place))
-                    .fold(None, Split::better)
+                places.map(|place| self.best_of_feature(search, level, place)).fold(None, Split::better)
             })
             .collect();
         let best = found.into_iter().fold(None, Split::better)?;
@@ -105,17 +101,10 @@ impl Grower<'_> {
     }
 
     /// The best cut of one feature: gains are added up bin by bin, in the order of the leaves.
-    fn best_of_feature(
-        &self,
-        search: &Search<'_>,
-        level: &[Part],
-        group: &Group,
-        place: usize,
-    ) -> Option<Split> {
+    fn best_of_feature(&self, search: &Search<'_>, level: &[Part], place: usize) -> Option<Split> {
         let (binned, growth, _) = self.parts();
         let feature = &binned.features()[place];
         let (start, values) = (feature.start, feature.bins.value_bins());
-        debug_assert!(group.bins.contains(&start));
         let missing = feature.bins.missing_code();
         let mut best: Option<Split> = None;
         for missing_left in [false, true] {
@@ -142,10 +131,6 @@ impl Grower<'_> {
         }
         best
     }
-}
-
-fn part_total(rows: &Rows, gradients: &Gradients, range: Range<usize>) -> Sums {
-    rows.gradients(range, gradients).total()
 }
 
 /// Adds what each cut gains in one leaf; a cut that leaves a side with too little gains nothing there.

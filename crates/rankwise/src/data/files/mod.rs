@@ -8,7 +8,7 @@ mod decimal;
 mod delimited;
 mod excerpt;
 #[cfg(test)]
-mod fuzz;
+pub(crate) mod fuzz;
 mod grouping;
 mod letor;
 mod lines;

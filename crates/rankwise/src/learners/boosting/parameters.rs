@@ -174,6 +174,7 @@ mod tests {
         assert!(refused(|b| b.l2 = -1.0).contains("l2 is -1"));
         assert!(refused(|b| b.drop = 1.0).contains("drop is 1"));
         assert!(refused(|b| b.monotone = "3".into()).contains("`3`"));
+        assert!(refused(|b| (b.order, b.leaves) = (Order::Oblivious, 1 << 13)).contains("leaves is 8192"));
         assert!(refused(|b| (b.order, b.monotone) = (Order::Oblivious, "3:up".into())).contains("oblivious"));
         assert!(Boosting { monotone: "3:up, 4:down".into(), ..Boosting::default() }.check().is_ok());
     }

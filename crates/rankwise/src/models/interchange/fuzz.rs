@@ -3,9 +3,9 @@
 //! `RANKWISE_FUZZ_CASES` sets the number of cases for each reader.
 
 use super::{Format, export, read, samples};
+use crate::data::files::fuzz::damaged;
 use crate::models::{Model, Ranker};
 use crate::rng;
-use rand::RngExt;
 
 /// What damage is made of, besides the file's own pieces.
 const PIECES: &[&[u8]] = &[
@@ -48,29 +48,6 @@ fn cases() -> u64 {
     std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000)
 }
 
-fn damaged(seed: &[u8], random: &mut impl RngExt) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for _ in 0..random.random_range(1..6) {
-        let at = random.random_range(0..=bytes.len());
-        let to = random.random_range(at..=bytes.len().min(at + 12));
-        match random.random_range(0..6) {
-            0 if random.random_range(0..4) == 0 => bytes.truncate(at),
-            1 => drop(bytes.drain(at..to)),
-            2 => {
-                let copy = bytes[at..to].to_vec();
-                let place = random.random_range(0..=bytes.len());
-                bytes.splice(place..place, copy);
-            }
-            3 if at < bytes.len() => bytes[at] ^= 1 << random.random_range(0..8),
-            _ => {
-                let piece = PIECES[random.random_range(0..PIECES.len())];
-                bytes.splice(at..to, piece.iter().copied());
-            }
-        }
-    }
-    bytes
-}
-
 /// What is accepted must also score, and be written again.
 fn use_it(ranker: &Ranker) {
     let Model::Ensemble(ensemble) = &ranker.model else { panic!("no ensemble was read") };
@@ -94,7 +71,7 @@ fn fuzz(format: Format) {
     let mut random = rng::stream(12, &[format as u64]);
     let (mut good, mut bad, mut strange) = (0u64, 0u64, 0u64);
     for case in 0..cases() {
-        let bytes = damaged(&seeds[case as usize % seeds.len()], &mut random);
+        let bytes = damaged(&seeds[case as usize % seeds.len()], PIECES, &mut random);
         match read(&bytes) {
             Some(Ok(ranker)) => {
                 good += 1;
