@@ -299,7 +299,7 @@ fn ctrl_c_stops_training_and_keeps_the_best_model_so_far() {
     let place = Place::new();
     place.ok("synth --shape mslr --queries 60 -o big.txt");
     let child = place
-        .command("train coordinate-ascent --train big.txt --set restarts=1000 --set passes=1000 -o m.json")
+        .command("train coordinate-ascent --train big.txt --set restarts=100 --set passes=1000 -o m.json")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

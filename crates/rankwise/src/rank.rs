@@ -60,7 +60,7 @@ impl Ranking {
     /// Ranks documents by decreasing score; all orders of equal scores count as equally likely.
     pub fn by_scores(scores: &[f64]) -> Self {
         let mut sorter = Sorter::default();
-        sorter.sort(scores, RankRule::default());
+        sorter.sort(scores, RankRule::default(), usize::MAX);
         sorter.ranking
     }
 
@@ -149,7 +149,15 @@ impl Sorter {
     /// `labels` are asked for by [`Ties::Worst`]. Without document ids [`Ties::DocId`] is as [`Ties::Input`];
     /// see [`rank_with_ids`](Self::rank_with_ids).
     pub fn rank(&mut self, scores: &[f64], labels: &[f32], rule: RankRule) -> &Ranking {
-        self.sort(scores, rule);
+        self.rank_top(scores, labels, rule, usize::MAX)
+    }
+
+    /// The same, of the first `depth` places: documents that certainly stand lower may be left out. Documents tied
+    /// with one of the first `depth` are not, so whoever looks no deeper sees no difference.
+    ///
+    /// It is quickest for a query whose first documents are much the same as those of the ranking made before.
+    pub fn rank_top(&mut self, scores: &[f64], labels: &[f32], rule: RankRule, depth: usize) -> &Ranking {
+        self.sort(scores, rule, depth);
         if rule.ties == Ties::Worst {
             let by_grade = |a: &u32, b: &u32| {
                 grade(labels[*a as usize]).total_cmp(&grade(labels[*b as usize])).then(a.cmp(b))
@@ -188,15 +196,29 @@ impl Sorter {
     /// Sorts one integer per document: the leading bits of its key, and its number in the bits that are left.
     /// That is several times faster than sorting pairs. Keys that differ only in the bits cut off are put
     /// right after.
-    fn sort(&mut self, scores: &[f64], rule: RankRule) {
+    fn sort(&mut self, scores: &[f64], rule: RankRule, depth: usize) {
+        debug_assert!(scores.iter().all(|score| !score.is_nan()), "a score is NaN");
         let number_bits = usize::BITS - scores.len().leading_zeros();
         let number_mask = (1_u64 << number_bits) - 1;
-        let key = |i: usize| match rule.scores {
-            ScoreBits::F64 => descending_key(scores[i]),
-            ScoreBits::F32 => descending_key(f64::from(scores[i] as f32)),
+        let compared = |i: usize| match rule.scores {
+            ScoreBits::F64 => scores[i],
+            ScoreBits::F32 => f64::from(scores[i] as f32),
         };
-        self.keys.clear();
-        self.keys.extend((0..scores.len()).map(|i| key(i) & !number_mask | i as u64));
+        let key = |i: usize| descending_key(compared(i));
+        let least = self.least_needed(scores.len(), compared, depth);
+        self.keys.resize(scores.len(), 0);
+        let mut kept = 0;
+        // No branch, which could not be foreseen: what is not kept is written over.
+        for i in 0..scores.len() {
+            self.keys[kept] = i as u64;
+            kept += usize::from(compared(i) >= least);
+        }
+        self.keys.truncate(kept);
+        self.keys.iter_mut().for_each(|k| *k |= key(*k as usize) & !number_mask);
+        if depth > 0 && kept / SELECTED > depth {
+            let last = *self.keys.select_nth_unstable(depth - 1).1 | number_mask;
+            self.keys.retain(|&k| k <= last);
+        }
         self.keys.sort_unstable();
         let Ranking { order, group_ends, settled } = &mut self.ranking;
         order.clear();
@@ -219,11 +241,23 @@ impl Sorter {
             start = end;
         }
     }
+
+    /// A score that none of the first `depth` documents is below: the lowest of any `depth` documents is one, and
+    /// those that stood first in the last ranking make it a high one where scores have changed little.
+    fn least_needed(&self, documents: usize, compared: impl Fn(usize) -> f64, depth: usize) -> f64 {
+        let before = self.ranking.order.get(..depth).unwrap_or_default();
+        if before.iter().any(|&d| d as usize >= documents) {
+            return f64::NEG_INFINITY;
+        }
+        before.iter().map(|&d| compared(d as usize)).reduce(f64::min).unwrap_or(f64::NEG_INFINITY)
+    }
 }
+
+/// From how many times the documents needed on it pays to select them before sorting.
+const SELECTED: usize = 3;
 
 /// Integers that ascend as scores descend; equal scores (−0 and 0 among them) have equal keys.
 fn descending_key(score: f64) -> u64 {
-    debug_assert!(!score.is_nan(), "a score is NaN");
     let bits = (score + 0.0).to_bits();
     // A negative number's bits ascend as it descends; a positive one's are turned round, below all negative
     // ones.
@@ -264,6 +298,32 @@ mod tests {
                 assert!(ranking.order()[group].iter().all(|&d| scores[d as usize] == first));
             }
         }
+    }
+
+    #[test]
+    fn the_first_places_are_those_of_the_whole_ranking() {
+        let mut random = crate::rng::stream(2, &[]);
+        let mut below = |n: usize| rand::RngExt::random_range(&mut random, 0..n);
+        let (mut sorter, mut shortened) = (Sorter::default(), 0);
+        for case in 0..2000 {
+            let (n, depth, distinct) = (below(60) + 1, below(12), [2, 9, 1 << 20][below(3)]);
+            let mut scores: Vec<f64> = (0..n).map(|_| below(distinct) as f64 - 3.0).collect();
+            let labels: Vec<f32> = (0..n).map(|_| below(3) as f32).collect();
+            // The same query again, a little changed, as a search along a feature has it.
+            for _ in 0..3 {
+                let ties = [Ties::Average, Ties::Input, Ties::Worst, Ties::DocId][case % 4];
+                let rule = RankRule { ties, scores: [ScoreBits::F64, ScoreBits::F32][case / 4 % 2] };
+                let mut fresh = Sorter::default();
+                let whole = fresh.rank(&scores, &labels, rule);
+                let top = sorter.rank_top(&scores, &labels, rule, depth);
+                assert!(top.len() >= depth.min(n));
+                assert_eq!(top.order(), &whole.order()[..top.len()]);
+                assert!(top.groups().eq(whole.groups().take(top.groups().count())));
+                shortened += usize::from(top.len() < n);
+                scores[below(n)] += 1.0 + 1e-12 * below(3) as f64;
+            }
+        }
+        assert!(shortened > 1000, "{shortened}");
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, METRICS, Metric, parse_list};
-use rankwise::rank::{Ranking, Sorter};
+use rankwise::rank::{RankRule, Ranking, ScoreBits, Sorter, Ties};
 use rankwise::rng::{self, Random};
 
 /// Every measure with and without cuts, and every option that changes how a tie counts.
-fn all_measures() -> Vec<Box<dyn Metric>> {
+fn all_measures(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
     let variants: &[(&str, &[&str])] = &[
         ("ndcg", &[":gain=linear", ":gain=binary:t=2", ":discount=letor"]),
         ("map", &[":ap-divisor=min", ":t=2"]),
@@ -25,7 +25,7 @@ fn all_measures() -> Vec<Box<dyn Metric>> {
             specs.extend(cuts.iter().map(|cut| format!("{name}{cut}{option}")));
         }
     }
-    parse_list(&specs.join(","), &Conventions::default()).unwrap()
+    parse_list(&specs.join(","), conventions).unwrap()
 }
 
 struct Case {
@@ -66,7 +66,7 @@ fn all_orders(scores: &[f64]) -> Vec<Ranking> {
 
 #[test]
 fn averaging_ties_is_the_mean_over_all_orders() {
-    let metrics = all_measures();
+    let metrics = all_measures(&Conventions::default());
     let mut random = rng::stream(7, &[1]);
     for (most, cases) in [(4, 1500), (5, 1000), (6, 300), (7, 40)] {
         for _ in 0..cases {
@@ -90,9 +90,37 @@ fn averaging_ties_is_the_mean_over_all_orders() {
     }
 }
 
+/// A measure that says how deep it looks is given no more of the ranking; that must change no bit of its value,
+/// whatever the tie rule and whatever was ranked before with the same memory.
+#[test]
+fn places_below_the_cut_make_no_difference() {
+    let mut random = rng::stream(7, &[4]);
+    for ties in [Ties::Average, Ties::Input, Ties::Worst, Ties::DocId] {
+        for bits in [ScoreBits::F64, ScoreBits::F32] {
+            let conventions = Conventions { ties, scores: bits, ..Conventions::default() };
+            let metrics = all_measures(&conventions);
+            assert!(
+                metrics.iter().any(|m| m.depth() == 8) && metrics.iter().any(|m| m.depth() == usize::MAX)
+            );
+            let (mut whole, mut top) = (Sorter::default(), Sorter::default());
+            for _ in 0..60 {
+                let mut case = random_case(&mut random, 60);
+                // Some scores differ in double precision only.
+                case.scores.iter_mut().for_each(|s| *s += 1e-12 * f64::from(random.random_range(0..2)));
+                for metric in &metrics {
+                    let ranking = whole.rank(&case.scores, &case.labels, RankRule { ties, scores: bits });
+                    let expected = metric.value(&case.labels, ranking);
+                    let value = metric.value_of_scores(&case.labels, &case.scores, &mut top);
+                    assert_eq!(value, expected, "{} with {ties:?}, {bits:?}", metric.name());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_worst_order_is_the_least_of_all() {
-    let conventions = Conventions { ties: rankwise::rank::Ties::Worst, ..Conventions::default() };
+    let conventions = Conventions { ties: Ties::Worst, ..Conventions::default() };
     let metrics = parse_list("ndcg@3,dcg,map,mrr,err,p@2,recall@3,rbp", &conventions).unwrap();
     let mut random = rng::stream(7, &[2]);
     for _ in 0..300 {

@@ -7,6 +7,8 @@ use crate::rank::Ranking;
 pub(super) const MAX_EXPONENT: f32 = 960.0;
 /// Whole grades below this are counted, not sorted.
 const COUNTED_GRADES: usize = 32;
+/// Below this, all documents are compared with each grade.
+const FEW_GRADES: usize = 8;
 /// How many discounts are kept ready.
 const KEPT_DISCOUNTS: usize = 1024;
 
@@ -87,16 +89,23 @@ fn exp2_minus_one(grade: f32) -> f64 {
     (f64::from(grade.min(MAX_EXPONENT)) * std::f64::consts::LN_2).exp_m1()
 }
 
-/// How many documents have each whole grade; `None` when some grade above 0 is no small whole number.
+/// How many documents have each whole grade above 0; `None` when one is no small whole number.
 fn count_whole_grades(labels: &[f32]) -> Option<[u32; COUNTED_GRADES]> {
+    // NaN and negative grades are worth as little as 0. Whole numbers are summed and compared many at a time.
+    let whole = |l: f32| l.max(0.0) as i32;
+    let broken: u32 = labels.iter().map(|&l| u32::from(whole(l) as f32 != l.max(0.0))).sum();
+    let highest = labels.iter().map(|&l| whole(l)).fold(0, i32::max) as usize;
+    if broken > 0 || highest >= COUNTED_GRADES {
+        return None;
+    }
     let mut counts = [0; COUNTED_GRADES];
-    for &label in labels {
-        // The cast takes NaN and negative numbers to 0, which is worth nothing either way.
-        let whole = label as usize;
-        if whole as f32 != label && label > 0.0 {
-            return None;
+    if highest < FEW_GRADES {
+        // Comparing, even several times over, is quicker than adding to counts one by one.
+        for (grade, count) in counts.iter_mut().enumerate().take(highest + 1).skip(1) {
+            *count = labels.iter().map(|&l| u32::from(l == grade as f32)).sum();
         }
-        *counts.get_mut(whole)? += 1;
+    } else {
+        labels.iter().for_each(|&l| counts[whole(l) as usize] += 1);
     }
     Some(counts)
 }
@@ -177,6 +186,7 @@ mod tests {
         assert_eq!(ideal(&[1.0, 3.0, -1.0, f32::NAN, 1.0, 0.0], 9), [(0, 3.0), (1, 1.0), (2, 1.0)]);
         assert_eq!(ideal(&[1.0, 2.5, -1.0, f32::NAN, 1.0, 0.0], 2), [(0, 2.5), (1, 1.0)]);
         assert_eq!(ideal(&[31.0, 32.0], 9), [(0, 32.0), (1, 31.0)]);
+        assert_eq!(ideal(&[9.0, 31.0, 9.0, f32::NAN], 9), [(0, 31.0), (1, 9.0), (2, 9.0)]);
     }
 
     #[test]

@@ -72,9 +72,14 @@ pub trait Metric: Send + Sync {
         self.conventions().rank_rule()
     }
 
+    /// How many places from the first on decide its value; `usize::MAX` where all may.
+    fn depth(&self) -> usize {
+        usize::MAX
+    }
+
     /// The value of one query's scores, none of them NaN. `sorter` is memory to reuse.
     fn value_of_scores(&self, labels: &[f32], scores: &[f64], sorter: &mut Sorter) -> Option<f64> {
-        self.value(labels, sorter.rank(scores, labels, self.rank_rule()))
+        self.value(labels, sorter.rank_top(scores, labels, self.rank_rule(), self.depth()))
     }
 }
 
@@ -92,6 +97,7 @@ struct Named<M> {
     name: String,
     conventions: Conventions,
     empty: Empty,
+    depth: usize,
     measure: M,
 }
 
@@ -110,6 +116,10 @@ impl<M: Measure> Metric for Named<M> {
 
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.measure.is_undefined(labels)
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
     }
 
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64> {
@@ -160,7 +170,8 @@ impl Request {
     /// The measure as a metric, under the conventions for the one called `card`.
     fn build<M: Measure + 'static>(self, card: &Card, measure: M) -> Box<dyn Metric> {
         let empty = self.conventions.empty_for(card.name);
-        Box::new(Named { name: self.name, empty, conventions: self.conventions, measure })
+        let depth = self.depth();
+        Box::new(Named { name: self.name, empty, depth, conventions: self.conventions, measure })
     }
 }
 

@@ -107,7 +107,7 @@ fn runs(values: &[f32]) -> Vec<(f32, usize)> {
 }
 
 /// A key that sorts as the number does; −0 counts as 0.
-fn sortable(x: f32) -> u32 {
+pub(super) fn sortable(x: f32) -> u32 {
     let bits = (x + 0.0).to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
@@ -171,7 +171,7 @@ fn uppers(runs: &[(f32, usize)], most: usize) -> Vec<f32> {
 }
 
 /// A number at least `low` and below `high`, halfway where there is one.
-fn between(low: f32, high: f32) -> f32 {
+pub(super) fn between(low: f32, high: f32) -> f32 {
     let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
     if middle < high { middle.max(low) } else { low }
 }

@@ -1,16 +1,17 @@
-//! The loop: gradients, a tree for each output, a step; until the rounds are used up or validation queries say so.
+//! A round of boosted trees: gradients, a tree for each output, a step.
 
 use super::parameters::Boosting;
+use super::rounds::{Round, Rounds};
 use super::state::State;
 use super::steps::Step;
 use super::target::{MeanLoss, Target};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::learners::{Fitted, Task};
 use crate::losses::QueryLoss;
-use crate::models::{Combine, Ensemble, Model, Outcome, Record};
+use crate::models::Combine;
 use crate::rng;
-use crate::trees::{Binned, Grower, Tree};
-use crate::watch::{Step as Progress, Watch};
+use crate::trees::{Binned, Grower};
+use crate::watch::Watch;
 use rand::seq::SliceRandom;
 
 /// Names of random streams, after the seed.
@@ -56,71 +57,22 @@ pub(in crate::learners) fn fit_loss(
 impl Boost<'_> {
     pub(super) fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let boosting = self.boosting;
-        let start = self.start(task)?;
-        let mut state = State::new(task, start.as_ref(), &self.base, &self.combine);
         let growth = boosting.growth(task.train)?;
         let binned = Binned::new(task.train, boosting.bins);
         let mut grower = Grower::new(&binned, &growth);
-        let saved = task.start.checkpoint.map(|c| c.read(&task.start.identity)).transpose()?;
-        if let Some(saved) = saved.flatten() {
-            self.replay(&mut state, saved.trees, saved.curve, task)?;
-        }
         let mut buffers = Buffers::new(self.target.outputs(), task.train.len());
-        let mut outcome = Outcome::RoundsUsedUp;
-        while (state.weights.len() as u64) < boosting.rounds {
-            if watch.stop().requested() {
-                outcome = Outcome::Interrupted;
-                break;
-            }
-            if state.is_past_its_best(boosting.patience) {
-                outcome = Outcome::Converged;
-                break;
-            }
-            let grew = self.round(&mut state, &mut grower, &mut buffers, task)?;
-            let (what, shown) = match state.curve.last() {
-                Some(&measured) => (format!("{} (valid)", task.metric.name()), measured),
-                None => ("mean gradient".to_string(), buffers.mean_slope()),
-            };
-            let done = state.weights.len() as u64;
-            watch.step(Progress { done, total: Some(boosting.rounds), what: &what, value: shown });
-            if let Some(checkpoint) = task.start.checkpoint.filter(|c| done.is_multiple_of(c.every)) {
-                checkpoint.write(&task.start.identity, &state.trees, &state.curve)?;
-            }
-            if !grew && boosting.draws_nothing() {
-                outcome = Outcome::Converged;
-                break;
-            }
-        }
-        if let Some(checkpoint) = task.start.checkpoint.filter(|_| outcome == Outcome::Interrupted) {
-            checkpoint.write(&task.start.identity, &state.trees, &state.curve)?;
-        }
-        let record = self.record(&state, outcome, task);
-        Ok(Fitted { model: self.model(state, start, task.train.width())?, record })
-    }
-
-    /// The model to start from, where there is one that fits.
-    fn start(&self, task: &Task<'_>) -> Result<Option<Ensemble>> {
-        let ensemble = match task.start.model {
-            None => return Ok(None),
-            Some(Model::Ensemble(ensemble)) => ensemble,
-            Some(_) => return Err(Error::parameter("the model to start from is no sum of trees")),
+        let rounds = Rounds {
+            base: self.base.clone(),
+            combine: self.combine.clone(),
+            step: self.step(task),
+            most: boosting.rounds,
+            patience: boosting.patience,
         };
-        if self.average.is_some() {
-            return Err(Error::parameter("this learner averages its trees and cannot start from a model"));
-        }
-        if ensemble.width() != task.train.width() {
-            return Err(Error::parameter(format!(
-                "the model to start from has {} features, the training data {}",
-                ensemble.width(),
-                task.train.width()
-            )));
-        }
-        if *ensemble.combine() != self.combine {
-            return Err(Error::parameter(
-                "the model to start from makes its scores in another way, so it cannot be continued by this learner",
-            ));
-        }
-        Ok(Some(ensemble.clone()))
+        rounds.run(task, watch, |state| {
+            let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task)?;
+            let objective = ("mean gradient", buffers.mean_slope());
+            Ok(Round { goes_on: grew || !boosting.draws_nothing(), objective })
+        })
     }
 
     fn step(&self, task: &Task<'_>) -> Step {
@@ -136,12 +88,13 @@ impl Boost<'_> {
     fn round(
         &self,
         state: &mut State<'_>,
+        step: &Step,
         grower: &mut Grower<'_>,
         buffers: &mut Buffers,
         task: &Task<'_>,
     ) -> Result<bool> {
         let round = state.weights.len();
-        let plan = self.step(task).plan(round);
+        let plan = step.plan(round);
         state.take_out(&plan);
         let Buffers { slopes, curvatures } = buffers;
         self.target.gradients(&state.train.outputs, round as u64, slopes, curvatures);
@@ -164,37 +117,6 @@ impl Boost<'_> {
         Ok(grew)
     }
 
-    /// Does again what rounds did that are known from a file.
-    fn replay(
-        &self,
-        state: &mut State<'_>,
-        trees: Vec<Tree>,
-        curve: Vec<f64>,
-        task: &Task<'_>,
-    ) -> Result<()> {
-        let outputs = self.target.outputs();
-        let rounds = trees.len() / outputs;
-        let expected = if state.valid.is_some() { rounds } else { 0 };
-        if !trees.len().is_multiple_of(outputs) || curve.len() != expected {
-            return Err(Error::model("the checkpoint does not fit what is being learned"));
-        }
-        trees.iter().try_for_each(|tree| tree.check(task.train.width()))?;
-        let mut curve = curve.into_iter();
-        for (round, trees) in trees.chunks_exact(outputs).enumerate() {
-            let plan = self.step(task).plan(round);
-            state.take_out(&plan);
-            state.put_back(&plan);
-            for (output, tree) in trees.iter().enumerate() {
-                state.train.add(output, tree, plan.weight);
-                state.add_to_valid(output, tree, plan.weight);
-            }
-            state.trees.extend_from_slice(trees);
-            state.weights.push(plan.weight);
-            state.note(curve.next());
-        }
-        Ok(())
-    }
-
     /// The documents of the queries drawn for a round; none when all are taken.
     fn bag(&self, task: &Task<'_>, round: u64) -> Option<Vec<u32>> {
         let share = self.boosting.bagging;
@@ -208,30 +130,6 @@ impl Boost<'_> {
         drawn.sort_unstable();
         let rows = drawn.iter().flat_map(|&q| task.train.query(q).range());
         Some(rows.map(|row| row as u32).collect())
-    }
-
-    fn record(&self, state: &State<'_>, outcome: Outcome, task: &Task<'_>) -> Record {
-        let mut figures = Vec::new();
-        if let Some((value, weights)) = &state.best {
-            figures.push(("best round".to_string(), weights.len() as f64));
-            figures.push((format!("{} (valid)", task.metric.name()), *value));
-        }
-        let leaves: usize = state.trees.iter().map(|tree| tree.values.len()).sum();
-        figures.push(("leaves a tree".into(), leaves as f64 / state.trees.len().max(1) as f64));
-        Record { outcome, rounds: state.weights.len() as u64, figures, notes: Vec::new() }
-    }
-
-    /// The model of the best round, with the weights of that round.
-    fn model(&self, state: State<'_>, start: Option<Ensemble>, width: usize) -> Result<Model> {
-        let weights = state.best.map_or(state.weights, |(_, weights)| weights);
-        let base = start.as_ref().map_or(self.base.clone(), |ensemble| ensemble.base().to_vec());
-        let mut trees = start.map_or(Vec::new(), Ensemble::into_trees);
-        let outputs = self.target.outputs();
-        for (round, mut tree) in state.trees.into_iter().enumerate().take(weights.len() * outputs) {
-            tree.scale(weights[round / outputs]);
-            trees.push(tree);
-        }
-        Ok(Model::Ensemble(Ensemble::new(width, base, self.combine.clone(), trees)?))
     }
 }
 

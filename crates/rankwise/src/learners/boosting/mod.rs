@@ -12,11 +12,13 @@ pub mod lambda_mart;
 pub mod mart;
 pub mod mcrank;
 mod parameters;
+mod rounds;
 mod state;
 mod steps;
 mod target;
 #[cfg(test)]
 mod tests;
+pub mod weak;
 
 pub(super) use boost::fit_loss;
 pub use checkpoint::Checkpoint;

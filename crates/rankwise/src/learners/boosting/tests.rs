@@ -26,17 +26,24 @@ fn table(text: &str) -> Table {
 }
 
 /// Ways to boost that differ in what a round does to scores.
-const WAYS: [(&str, &str); 6] = [
+const WAYS: [(&str, &str); 9] = [
     ("lambda-mart", ""),
     ("mart", "bagging = 0.5\ntree_features = 0.6\nsplit_features = 0.7"),
     ("lambda-mart", "drop = 0.3"),
     ("gb-rank", "bagging = 0.7"),
     ("mcrank", "classes = 'ordinal'\ndrop = 0.2"),
     ("svm-map", "scorer = 'trees'"),
+    ("rank-boost", "step = 'exact'"),
+    ("frank", "thresholds = 0"),
+    ("ndcg-boost", "weak = 'tree'\nsample = 0.5"),
 ];
 
-fn settings(text: &str) -> Table {
-    table(&format!("rounds = 14\nleaves = 5\nmin_rows = 3\n{text}"))
+fn settings(way: (&str, &str)) -> Table {
+    let mut settings = table(&format!("rounds = 14\n{}", way.1));
+    let known = find(way.0).unwrap().complete(&table(way.1)).unwrap();
+    let shape = table("leaves = 5\nmin_rows = 3");
+    settings.extend(shape.into_iter().filter(|(name, _)| known.contains_key(name)));
+    settings
 }
 
 fn fit(
@@ -48,7 +55,7 @@ fn fit(
 ) -> Result<Fitted> {
     let metric = ndcg();
     let task = Task { train, valid, metric: metric.as_ref(), seed: 3, start };
-    find(way.0).unwrap().fit(&settings(way.1), &task, watch)
+    find(way.0).unwrap().fit(&settings(way), &task, watch)
 }
 
 /// Keeps what the checkpoint holds when a certain round ends: what would be there had the process been killed.

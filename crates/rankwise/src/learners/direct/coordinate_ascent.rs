@@ -12,7 +12,6 @@
 //! step changes scores only by `δ x_c`, and only in queries in which feature `c` varies; all others keep their value.
 
 mod climb;
-mod columns;
 #[cfg(test)]
 mod tests;
 
@@ -129,17 +128,9 @@ impl CoordinateAscent {
         ));
         let used = best.weights.iter().filter(|w| **w != 0.0).count();
         figures.push(("features used".into(), used as f64));
-        let record = Record { outcome, rounds: passes, figures, notes: notes(hill) };
+        let record = Record { outcome, rounds: passes, figures, notes: hill.terrain.notes() };
         Fitted { model: Model::Linear { weights: best.weights.clone(), bias: 0.0 }, record }
     }
-}
-
-fn notes(hill: &Hill<'_>) -> Vec<String> {
-    let counts = [
-        (hill.skipped(), "training queries left out, as the measure skips them or their weight is 0"),
-        (hill.constant_columns(), "features left out, as they are constant within every training query"),
-    ];
-    counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect()
 }
 
 /// A climb and the best point on its way.

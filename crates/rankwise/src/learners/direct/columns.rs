@@ -1,4 +1,4 @@
-//! A data set by columns: what one step of coordinate ascent needs to see.
+//! A data set by columns: what a step along one feature needs to see.
 
 use crate::data::{Dataset, Features};
 
@@ -28,6 +28,17 @@ impl Varying {
     /// The values that start at `start`, of a query of `length` documents.
     pub fn values(&self, start: usize, length: usize) -> &[f32] {
         &self.values[start..start + length]
+    }
+
+    /// Adds `step` times the column to the scores of all documents, where it varies: elsewhere it changes no order.
+    pub fn add_to(&self, scores: &mut [f64], data: &Dataset, step: f64) {
+        for &(q, start) in &self.queries {
+            let range = data.query(q).range();
+            let values = self.values(start, range.len());
+            for (s, &x) in scores[range].iter_mut().zip(values) {
+                *s += step * f64::from(x);
+            }
+        }
     }
 
     fn clear(&mut self) {

@@ -1,0 +1,157 @@
+//! The loop around the rounds: where it begins, when it ends, what is kept.
+
+use super::state::State;
+use super::steps::Step;
+use crate::error::{Error, Result};
+use crate::learners::{Fitted, Task};
+use crate::models::{Combine, Ensemble, Model, Outcome, Record};
+use crate::trees::Tree;
+use crate::watch::{Step as Progress, Watch};
+
+/// How rounds follow each other.
+pub(super) struct Rounds {
+    /// Where each output begins, unless there is a model to start from.
+    pub(super) base: Vec<f64>,
+    pub(super) combine: Combine,
+    /// How a new tree joins those before it.
+    pub(super) step: Step,
+    /// The most rounds.
+    pub(super) most: u64,
+    /// Rounds without a better value on the validation queries after which to stop; 0 for never.
+    pub(super) patience: u64,
+}
+
+/// How a round went.
+pub(super) struct Round {
+    /// Whether another one could find anything.
+    pub(super) goes_on: bool,
+    /// What the learner lowers: its name and how far it is.
+    pub(super) objective: (&'static str, f64),
+}
+
+impl Rounds {
+    /// Calls `round` until the rounds are used up, validation queries say so, or it finds nothing more.
+    pub(super) fn run(
+        &self,
+        task: &Task<'_>,
+        watch: &mut dyn Watch,
+        mut round: impl FnMut(&mut State<'_>) -> Result<Round>,
+    ) -> Result<Fitted> {
+        let start = self.start(task)?;
+        let mut state = State::new(task, start.as_ref(), &self.base, &self.combine);
+        let saved = task.start.checkpoint.map(|c| c.read(&task.start.identity)).transpose()?;
+        if let Some(saved) = saved.flatten() {
+            self.replay(&mut state, saved.trees, saved.curve, task)?;
+        }
+        let mut outcome = Outcome::RoundsUsedUp;
+        while (state.weights.len() as u64) < self.most {
+            if watch.stop().requested() {
+                outcome = Outcome::Interrupted;
+                break;
+            }
+            if state.is_past_its_best(self.patience) {
+                outcome = Outcome::Converged;
+                break;
+            }
+            let Round { goes_on, objective } = round(&mut state)?;
+            let (what, value) = match state.curve.last() {
+                Some(&measured) => (format!("{} (valid)", task.metric.name()), measured),
+                None => (objective.0.to_string(), objective.1),
+            };
+            let done = state.weights.len() as u64;
+            watch.step(Progress { done, total: Some(self.most), what: &what, value });
+            if let Some(checkpoint) = task.start.checkpoint.filter(|c| done.is_multiple_of(c.every)) {
+                checkpoint.write(&task.start.identity, &state.trees, &state.curve)?;
+            }
+            if !goes_on {
+                outcome = Outcome::Converged;
+                break;
+            }
+        }
+        if let Some(checkpoint) = task.start.checkpoint.filter(|_| outcome == Outcome::Interrupted) {
+            checkpoint.write(&task.start.identity, &state.trees, &state.curve)?;
+        }
+        let record = record(&state, outcome, task);
+        Ok(Fitted { model: self.model(state, start, task.train.width())?, record })
+    }
+
+    /// The model to start from, where there is one that fits.
+    fn start(&self, task: &Task<'_>) -> Result<Option<Ensemble>> {
+        let ensemble = match task.start.model {
+            None => return Ok(None),
+            Some(Model::Ensemble(ensemble)) => ensemble,
+            Some(_) => return Err(Error::parameter("the model to start from is no sum of trees")),
+        };
+        if let Step::Average { .. } = self.step {
+            return Err(Error::parameter("this learner averages its trees and cannot start from a model"));
+        }
+        if ensemble.width() != task.train.width() {
+            return Err(Error::parameter(format!(
+                "the model to start from has {} features, the training data {}",
+                ensemble.width(),
+                task.train.width()
+            )));
+        }
+        if *ensemble.combine() != self.combine {
+            return Err(Error::parameter(
+                "the model to start from makes its scores in another way, so it cannot be continued by this learner",
+            ));
+        }
+        Ok(Some(ensemble.clone()))
+    }
+
+    /// Does again what rounds did that are known from a file.
+    fn replay(
+        &self,
+        state: &mut State<'_>,
+        trees: Vec<Tree>,
+        curve: Vec<f64>,
+        task: &Task<'_>,
+    ) -> Result<()> {
+        let outputs = self.base.len();
+        let rounds = trees.len() / outputs;
+        let expected = if state.valid.is_some() { rounds } else { 0 };
+        if !trees.len().is_multiple_of(outputs) || curve.len() != expected {
+            return Err(Error::model("the checkpoint does not fit what is being learned"));
+        }
+        trees.iter().try_for_each(|tree| tree.check(task.train.width()))?;
+        let mut curve = curve.into_iter();
+        for (round, trees) in trees.chunks_exact(outputs).enumerate() {
+            let plan = self.step.plan(round);
+            state.take_out(&plan);
+            state.put_back(&plan);
+            for (output, tree) in trees.iter().enumerate() {
+                state.train.add(output, tree, plan.weight);
+                state.add_to_valid(output, tree, plan.weight);
+            }
+            state.trees.extend_from_slice(trees);
+            state.weights.push(plan.weight);
+            state.note(curve.next());
+        }
+        Ok(())
+    }
+
+    /// The model of the best round, with the weights of that round.
+    fn model(&self, state: State<'_>, start: Option<Ensemble>, width: usize) -> Result<Model> {
+        let weights = state.best.map_or(state.weights, |(_, weights)| weights);
+        let base = start.as_ref().map_or(self.base.clone(), |ensemble| ensemble.base().to_vec());
+        let mut trees = start.map_or(Vec::new(), Ensemble::into_trees);
+        let outputs = self.base.len();
+        for (round, mut tree) in state.trees.into_iter().enumerate().take(weights.len() * outputs) {
+            tree.scale(weights[round / outputs]);
+            trees.push(tree);
+        }
+        Ok(Model::Ensemble(Ensemble::new(width, base, self.combine.clone(), trees)?))
+    }
+}
+
+fn record(state: &State<'_>, outcome: Outcome, task: &Task<'_>) -> Record {
+    let mut figures = Vec::new();
+    if let Some((value, weights)) = &state.best {
+        figures.push(("best round".to_string(), weights.len() as f64));
+        figures.push((format!("{} (valid)", task.metric.name()), *value));
+    }
+    let leaves: usize = state.trees.iter().map(|tree| tree.values.len()).sum();
+    figures.push(("leaves a tree".into(), leaves as f64 / state.trees.len().max(1) as f64));
+    Record { outcome, rounds: state.weights.len() as u64, figures, notes: Vec::new() }
+}

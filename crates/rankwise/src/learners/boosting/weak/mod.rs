@@ -1,0 +1,144 @@
+//! Boosted weak rankers: rules that only say yes or no, each added with a weight of its own.
+//!
+//! ```text
+//! f = Σ_t α_t h_t ,   h_t: x → {0, 1}
+//! ```
+//!
+//! What the learners here lower is an average over pairs of documents. Its gradient says what each document is worth; a
+//! round takes the rule that picks the documents worth most, `max_h Σ_i w_i h(x_i)`, and goes along it as far as the
+//! learner says.
+
+mod finder;
+pub mod frank;
+pub mod ndcg_boost;
+mod pairs;
+pub mod rank_boost;
+#[cfg(test)]
+mod tests;
+
+use super::rounds::{Round, Rounds};
+use super::steps::Step;
+use crate::error::{Error, Result};
+use crate::learners::{Fitted, Task};
+use crate::models::Combine;
+use crate::trees::MAX_BINS;
+use crate::watch::Watch;
+use finder::{Finder, Rule, Weak};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// No rule counts for more: one that makes no mistake would otherwise count infinitely.
+const MAX_STEP: f64 = 5.0;
+
+/// How rules are found and how many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub struct WeakRounds {
+    /// The most rounds, at least 1; fewer where validation queries say so.
+    pub rounds: u64,
+    /// Thresholds tried for each feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (in trees, for 254).
+    pub thresholds: usize,
+    /// Rounds without a better value on the validation queries after which to stop; 0 for never.
+    pub patience: u64,
+}
+
+impl Default for WeakRounds {
+    fn default() -> Self {
+        WeakRounds { rounds: 300, thresholds: 254, patience: 100 }
+    }
+}
+
+impl WeakRounds {
+    /// Refuses what is out of range.
+    fn check(&self) -> Result<()> {
+        if self.rounds == 0 {
+            return Err(Error::parameter("rounds is 0; it must be at least 1"));
+        }
+        if self.thresholds >= MAX_BINS {
+            return Err(Error::parameter(format!(
+                "thresholds is {}; it must be from 1 to {}, or 0 for all",
+                self.thresholds,
+                MAX_BINS - 1
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What weak rankers are to lower.
+trait WeakTarget {
+    /// What it is called.
+    const OBJECTIVE: &'static str;
+
+    /// Fills in what each document is worth at `scores`; the objective there.
+    fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64;
+
+    /// What rules are looked for by, where that is not the worths themselves.
+    fn sample(&self, _round: u64, _worths: &[f64]) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// How far to go along the rule that chooses these documents, from `scores`, at which the worths were last asked
+    /// for. At least 0 if together they are worth more than 0.
+    fn step(&self, scores: &[f64], chosen: &[bool]) -> f64;
+
+    /// How many training queries tell it something.
+    fn informed_queries(&self) -> usize;
+}
+
+/// Learns the rules that lower `target`.
+fn fit<T: WeakTarget>(
+    mut target: T,
+    weak: Weak,
+    weak_rounds: &WeakRounds,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Result<Fitted> {
+    let rounds = Rounds {
+        base: vec![0.0],
+        combine: Combine::Sum,
+        step: Step::Plain { rate: 1.0 },
+        most: weak_rounds.rounds,
+        patience: weak_rounds.patience,
+    };
+    let mut worths = vec![0.0; task.train.len()];
+    let mut objective = None;
+    let finder = Finder::new(task.train, weak, weak_rounds.thresholds);
+    let mut fitted = rounds.run(task, watch, |state| {
+        let before = match objective {
+            Some(value) => value,
+            None => target.worths(&state.train.outputs[0], &mut worths),
+        };
+        objective = Some(before);
+        let sampled = target.sample(state.weights.len() as u64, &worths);
+        let found = finder.find(sampled.as_ref().unwrap_or(&worths))?;
+        let scores = &mut state.train.outputs[0];
+        let step = found.as_ref().map_or(0.0, |rule| target.step(scores, &rule.chosen));
+        let step = step.clamp(-MAX_STEP, MAX_STEP);
+        let mut rule = match found.filter(|_| step != 0.0) {
+            Some(rule) => rule,
+            // Another draw may find something.
+            None if sampled.is_some() => Rule::empty(task.train.len()),
+            None => return Ok(Round { goes_on: false, objective: (T::OBJECTIVE, before) }),
+        };
+        scores.iter_mut().zip(&rule.chosen).filter(|(_, chosen)| **chosen).for_each(|(s, _)| *s += step);
+        rule.tree.scale(step);
+        state.add_to_valid(0, &rule.tree, 1.0);
+        state.trees.push(rule.tree);
+        state.weights.push(1.0);
+        state.note(state.measure(task, &Combine::Sum));
+        let after = target.worths(&state.train.outputs[0], &mut worths);
+        objective = Some(after);
+        Ok(Round { goes_on: true, objective: (T::OBJECTIVE, after) })
+    })?;
+    fitted.record.figures.extend(objective.map(|value| (format!("{}, last round", T::OBJECTIVE), value)));
+    let (informed, all) = (target.informed_queries(), task.train.query_count());
+    if informed < all {
+        fitted.record.notes.push(format!(
+            "{} of {all} training queries say nothing to this learner (one grade only, nothing relevant, or weight 0)",
+            all - informed
+        ));
+    }
+    Ok(fitted)
+}

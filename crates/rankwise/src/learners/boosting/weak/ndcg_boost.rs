@@ -1,0 +1,215 @@
+//! NDCG-Boost: rules that raise a bound on the expected NDCG (Valizadegan, Jin, Zhang and Mao, NIPS 2009).
+//!
+//! Where a document's rank is expected to be, if documents i and j stand in the order of a logistic function of their
+//! scores, lowers NDCG's gains. With `F = 2f`, gains `g = (2^r − 1)/Z` and Z the ideal DCG of the query, the bound is
+//!
+//! ```text
+//! M(F) = (1/n) Σ_q Σ_i g_i A_i ,   A_i = Σ_{j≠i} 1/(1 + exp(F_i − F_j))
+//! ```
+//!
+//! With `θ_ij = σ(F_i − F_j)·σ(F_j − F_i)` convexity gives, for a rule h of zeros and ones,
+//!
+//! ```text
+//! M(F + αh) ≤ M(F) + (1/n) Σ g_i θ_ij (exp(α(h_j − h_i)) − 1)
+//! α = ½ ln(N/D) ,   N = Σ g_i θ_ij [h_i > h_j] ,   D = Σ g_i θ_ij [h_i < h_j]
+//! ```
+//! so that M falls by at least `(√N − √D)²/n` and by something for every step between 0 and α: cut short where D = 0, it
+//! never rises. `N − D = Σ_i w_i h_i` with `w_i = Σ_j θ_ij (g_i − g_j)`, what rules are looked for by. Documents of one
+//! grade cancel out in w and count a constant in M.
+
+use super::pairs::{CrossTerms, Graded, PairTerms, add_up_across};
+use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::boosting::target::by_query;
+use crate::learners::{Fitted, Learner, Task};
+use crate::metrics::{Conventions, Dcg, Discount, Gain};
+use crate::rng;
+use crate::watch::Watch;
+use rand::RngExt;
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Rules that raise a bound on the expected NDCG.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NdcgBoost {
+    /// What a rule is: `stump` (one test of one feature) or `tree`.
+    pub weak: WeakKind,
+    /// The most leaves of a tree, 2 to 65536; of no concern to stumps.
+    pub leaves: usize,
+    /// Documents drawn for each rule, in proportion to |w|, as a share of all; 0 for all documents, weighted. At most 1.
+    pub sample: f64,
+    /// How rules are found and how many.
+    #[serde(flatten)]
+    pub rounds: WeakRounds,
+}
+
+/// Kinds of rules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum WeakKind {
+    /// One test of one feature.
+    #[default]
+    Stump,
+    /// A small tree, whose leaves say yes or no.
+    Tree,
+}
+
+impl Default for NdcgBoost {
+    fn default() -> Self {
+        let rounds = WeakRounds { rounds: 100, ..WeakRounds::default() };
+        NdcgBoost { weak: WeakKind::Stump, leaves: 4, sample: 0.0, rounds }
+    }
+}
+
+impl Learner for NdcgBoost {
+    const CARD: Card = Card {
+        name: "ndcg-boost",
+        title: "NDCG-Boost",
+        summary: "Boosted rules that raise a bound on the NDCG expected of random ranks around the scores.",
+        citations: &["valizadegan2009learning"],
+    };
+    const CONTINUES: bool = true;
+
+    fn check(&self) -> Result<()> {
+        if !(2..=65536).contains(&self.leaves) {
+            return Err(Error::parameter(format!("leaves is {}; it must be from 2 to 65536", self.leaves)));
+        }
+        if !(0.0..=1.0).contains(&self.sample) {
+            return Err(Error::parameter(format!("sample is {}; it must be from 0 to 1", self.sample)));
+        }
+        self.rounds.check()
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let weak = match self.weak {
+            WeakKind::Stump => Weak::Stump,
+            WeakKind::Tree => Weak::Tree { leaves: self.leaves },
+        };
+        let bound = Bound::new(task.train, self.sample, task.seed);
+        fit(bound, weak, &self.rounds, task, watch)
+    }
+}
+
+/// M, the bound.
+pub(super) struct Bound<'a> {
+    data: &'a Dataset,
+    queries: Vec<Graded>,
+    /// `v_q/Σv`: what each query counts; nothing where no document is relevant.
+    shares: Vec<f64>,
+    sample: f64,
+    seed: u64,
+}
+
+impl<'a> Bound<'a> {
+    pub(super) fn new(data: &'a Dataset, sample: f64, seed: u64) -> Bound<'a> {
+        let conventions =
+            Conventions { gain: Gain::Exp2, discount: Discount::Log2, ..Conventions::default() };
+        let dcg = Dcg::new(&conventions, usize::MAX);
+        let ideals: Vec<f64> = data.queries().map(|q| dcg.ideal(q.labels())).collect();
+        let graded = |(q, ideal): (crate::data::Query<'_>, &f64)| {
+            Graded::new(q.labels(), |label| if *ideal > 0.0 { dcg.gains.of(label) / ideal } else { 0.0 })
+        };
+        let queries: Vec<Graded> = data.queries().zip(&ideals).map(graded).collect();
+        let weight = |(q, ideal): (crate::data::Query<'_>, &f64)| if *ideal > 0.0 { q.weight() } else { 0.0 };
+        let weights: Vec<f64> = data.queries().zip(&ideals).map(weight).collect();
+        let total: f64 = weights.iter().sum();
+        let shares = weights.iter().map(|w| if total > 0.0 { w / total } else { 0.0 }).collect();
+        Bound { data, queries, shares, sample, seed }
+    }
+}
+
+impl WeakTarget for Bound<'_> {
+    const OBJECTIVE: &'static str = "M";
+
+    fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64 {
+        let values: Vec<f64> = by_query(self.data, worths)
+            .into_par_iter()
+            .enumerate()
+            .map(|(q, worths)| {
+                let (graded, share) = (&self.queries[q], self.shares[q]);
+                let value = graded.add_up(&scores[self.data.query(q).range()], &Terms, worths);
+                worths.iter_mut().for_each(|w| *w *= share);
+                share * (value + graded.gain_within_grades())
+            })
+            .collect();
+        values.iter().sum()
+    }
+
+    fn sample(&self, round: u64, worths: &[f64]) -> Option<Vec<f64>> {
+        if self.sample == 0.0 {
+            return None;
+        }
+        let reached: Vec<f64> = worths
+            .iter()
+            .scan(0.0, |sum, w| {
+                *sum += w.abs();
+                Some(*sum)
+            })
+            .collect();
+        let total = reached.last().copied().unwrap_or(0.0);
+        let mut drawn = vec![0.0; worths.len()];
+        let mut random = rng::stream(self.seed, &[round]);
+        for _ in 0..(self.sample * worths.len() as f64).ceil() as usize {
+            let at = random.random::<f64>() * total;
+            let document = reached.partition_point(|&sum| sum <= at).min(worths.len() - 1);
+            drawn[document] += worths[document].signum();
+        }
+        Some(drawn)
+    }
+
+    fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
+        let sums: Vec<(f64, f64)> = (0..self.queries.len())
+            .into_par_iter()
+            .map(|q| {
+                let range = self.data.query(q).range();
+                let sides = self.queries[q].sides(&scores[range.clone()], &chosen[range]);
+                let (raised, lowered) = add_up_across(&sides, 0.0, &Terms);
+                (self.shares[q] * raised, self.shares[q] * lowered)
+            })
+            .collect();
+        let (raised, lowered) = sums.iter().fold((0.0, 0.0), |(n, d), sum| (n + sum.0, d + sum.1));
+        match (raised > 0.0, lowered > 0.0) {
+            (true, true) => 0.5 * (raised / lowered).ln(),
+            (true, false) => MAX_STEP,
+            (false, true) => -MAX_STEP,
+            (false, false) => 0.0,
+        }
+    }
+
+    fn informed_queries(&self) -> usize {
+        self.shares.iter().zip(&self.queries).filter(|(share, g)| **share > 0.0 && g.pairs() > 0.0).count()
+    }
+}
+
+/// A pair's part in w and M, and in N and D.
+struct Terms;
+
+impl PairTerms for Terms {
+    #[inline(always)]
+    fn of(&self, z: f64, better_gain: f64, worse_gain: f64) -> (f64, f64) {
+        let behind = 1.0 / (1.0 + z);
+        let ahead = z * behind;
+        (ahead * behind * (better_gain - worse_gain), better_gain * ahead + worse_gain * behind)
+    }
+}
+
+impl CrossTerms for Terms {
+    const SAME: bool = true;
+
+    #[inline(always)]
+    fn right(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64) {
+        let behind = 1.0 / (1.0 + z);
+        let theta = z * behind * behind;
+        (chosen_gain * theta, other_gain * theta)
+    }
+
+    #[inline(always)]
+    fn wrong(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64) {
+        self.right(z, chosen_gain, other_gain)
+    }
+}

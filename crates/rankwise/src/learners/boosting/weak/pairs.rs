@@ -1,0 +1,265 @@
+//! Sums over the pairs of one query, in loops that become vector instructions.
+//!
+//! For documents i and j let `z = exp(s_j − s_i)`, so that `1/(1+z)` is the logistic function of their lead. It is a
+//! ratio of two numbers that belong to the documents, so no pair needs an exponential, and pairs are never kept: rows of
+//! them (one i, many j) are worked through one after the other. Sums over a row have a fixed number of lanes, so the
+//! result is the same for vectors of any width.
+
+use pulp::{Arch, NullaryFnOnce};
+use std::ops::Range;
+
+/// Partial sums of a sum over a row.
+const LANES: usize = 8;
+/// Up to what range of scores the ratios of a query are taken from one exponential for each document: beyond it they
+/// would lose digits, and later overflow.
+const WIDEST: f64 = 300.0;
+/// Exponents are cut off here: far enough that nothing is left of a pair, and squares stay finite.
+const FURTHEST: f64 = 350.0;
+
+/// The documents of a query, worst grade first, and what they gain.
+#[derive(Debug)]
+pub(super) struct Graded {
+    /// Documents of the query, ascending by grade.
+    order: Vec<u32>,
+    /// Where each grade starts, and where the last ends.
+    starts: Vec<usize>,
+    gains: Vec<f64>,
+}
+
+impl Graded {
+    /// By grade; `gain` says what one is worth, rising with it.
+    pub(super) fn new(labels: &[f32], gain: impl Fn(f32) -> f64) -> Graded {
+        let mut order: Vec<u32> = (0..labels.len() as u32).collect();
+        let grade_of = |&d: &u32| labels[d as usize];
+        order.sort_by(|a, b| grade_of(a).total_cmp(&grade_of(b)));
+        let mut starts = vec![0];
+        for run in order.chunk_by(|a, b| grade_of(a) == grade_of(b)) {
+            starts.push(starts[starts.len() - 1] + run.len());
+        }
+        let gains = order.iter().map(|d| gain(grade_of(d))).collect();
+        Graded { order, starts, gains }
+    }
+
+    /// Pairs of different grades.
+    pub(super) fn pairs(&self) -> f64 {
+        self.starts.windows(2).map(|grade| grade[0] as f64 * (grade[1] - grade[0]) as f64).sum()
+    }
+
+    /// The gains of all pairs within a grade: of each pair one document is behind, whatever their scores.
+    pub(super) fn gain_within_grades(&self) -> f64 {
+        let grade = |grade: &[usize]| {
+            let count = (grade[1] - grade[0]) as f64;
+            self.gains[grade[0]] * count * (count - 1.0) / 2.0
+        };
+        self.starts.windows(2).map(grade).sum()
+    }
+
+    /// The documents of each grade, ascending.
+    pub(super) fn grades(&self) -> impl DoubleEndedIterator<Item = &[u32]> {
+        self.starts.windows(2).map(|grade| &self.order[grade[0]..grade[1]])
+    }
+
+    /// Adds up what `terms` says of all pairs of different grades: the pulls on each document, in the order of the
+    /// query, and the total.
+    pub(super) fn add_up<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
+        let side = self.side(scores, |_| true);
+        let n = self.order.len();
+        let mut sums = Sums { own: vec![0.0; n], others: vec![0.0; n], buffers: Buffers::new(n), total: 0.0 };
+        Arch::new().dispatch(AddUp { side: &side, terms, sums: &mut sums });
+        for ((&d, own), others) in self.order.iter().zip(&sums.own).zip(&sums.others) {
+            pulls[d as usize] = own - others;
+        }
+        sums.total
+    }
+
+    /// The chosen documents and the others.
+    pub(super) fn sides(&self, scores: &[f64], chosen: &[bool]) -> [Side; 2] {
+        [self.side(scores, |d| chosen[d as usize]), self.side(scores, |d| !chosen[d as usize])]
+    }
+
+    fn side(&self, scores: &[f64], is_in: impl Fn(u32) -> bool) -> Side {
+        let (low, high) = scores.iter().fold((f64::MAX, f64::MIN), |(l, h), &s| (l.min(s), h.max(s)));
+        let mut side = Side { is_wide: high - low > WIDEST, ..Side::default() };
+        side.starts.push(0);
+        for grade in self.starts.windows(2) {
+            for at in (grade[0]..grade[1]).filter(|&at| is_in(self.order[at])) {
+                side.scores.push(scores[self.order[at] as usize]);
+                side.gains.push(self.gains[at]);
+            }
+            side.starts.push(side.scores.len());
+        }
+        if !side.is_wide {
+            side.powers = side.scores.iter().map(|s| (s - high).exp()).collect();
+        }
+        side
+    }
+}
+
+/// Some documents of a query, worst grade first.
+#[derive(Debug, Default)]
+pub(super) struct Side {
+    scores: Vec<f64>,
+    /// `exp(s − s_max)`, unless the range of scores is too wide.
+    powers: Vec<f64>,
+    gains: Vec<f64>,
+    /// Where each grade of the query starts, and where the last ends.
+    starts: Vec<usize>,
+    is_wide: bool,
+}
+
+impl Side {
+    /// `z` of document `i` of `self` with those of `other`, all scores of `self` being `ahead`.
+    #[inline(always)]
+    fn ratios(&self, i: usize, ahead: f64, other: &Side, range: Range<usize>, z: &mut [f64]) {
+        if self.is_wide {
+            for (z, s) in z.iter_mut().zip(&other.scores[range]) {
+                *z = (s - self.scores[i] - ahead).clamp(-FURTHEST, FURTHEST).exp();
+            }
+        } else {
+            let inverse = (-ahead).exp() / self.powers[i];
+            for (z, power) in z.iter_mut().zip(&other.powers[range]) {
+                *z = power * inverse;
+            }
+        }
+    }
+
+    fn grades(&self) -> impl Iterator<Item = (usize, usize)> {
+        (1..self.starts.len()).flat_map(|g| (self.starts[g - 1]..self.starts[g]).map(move |i| (g - 1, i)))
+    }
+}
+
+/// What a pair of documents counts, of which the first has the better grade.
+pub(super) trait PairTerms {
+    /// How hard the pair pulls its documents apart, and what it adds to the total.
+    fn of(&self, z: f64, better_gain: f64, worse_gain: f64) -> (f64, f64);
+}
+
+struct Buffers {
+    z: Vec<f64>,
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl Buffers {
+    fn new(n: usize) -> Buffers {
+        Buffers { z: vec![0.0; n], first: vec![0.0; n], second: vec![0.0; n] }
+    }
+}
+
+/// Sums over pairs as they grow. What a row adds to its own document is kept apart: a vector read right after a single
+/// number was written into it would wait for that.
+struct Sums {
+    own: Vec<f64>,
+    others: Vec<f64>,
+    buffers: Buffers,
+    total: f64,
+}
+
+/// The adding up of all rows: a struct, since a plain closure would not be inlined and keep to narrow vectors.
+struct AddUp<'a, T> {
+    side: &'a Side,
+    terms: &'a T,
+    sums: &'a mut Sums,
+}
+
+impl<T: PairTerms> NullaryFnOnce for AddUp<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let AddUp { side, terms, sums } = self;
+        for (grade, i) in side.grades() {
+            let worse = side.starts[grade];
+            let Buffers { z, first, second } = &mut sums.buffers;
+            let (z, first, second) = (&mut z[..worse], &mut first[..worse], &mut second[..worse]);
+            side.ratios(i, 0.0, side, 0..worse, z);
+            let (gain, gains) = (side.gains[i], &side.gains[..worse]);
+            for j in 0..worse {
+                (first[j], second[j]) = terms.of(z[j], gain, gains[j]);
+            }
+            for (sum, pull) in sums.others[..worse].iter_mut().zip(&*first) {
+                *sum += pull;
+            }
+            sums.own[i] = add_up(first);
+            sums.total += add_up(second);
+        }
+    }
+}
+
+/// What a pair across the sides counts: the first document is chosen, the second is not.
+pub(super) trait CrossTerms {
+    /// Whether pairs of one grade count at all.
+    const SAME: bool;
+
+    /// Two figures of a pair whose chosen document has the better grade, or the same.
+    fn right(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64);
+
+    /// The same where the other document is the better.
+    fn wrong(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64);
+}
+
+/// Both figures summed over all pairs of a chosen and another document, those chosen being `ahead` of their scores.
+pub(super) fn add_up_across<T: CrossTerms>(
+    [chosen, others]: &[Side; 2],
+    ahead: f64,
+    terms: &T,
+) -> (f64, f64) {
+    let mut across = Across { chosen, others, ahead, terms, buffers: Buffers::new(others.scores.len()) };
+    Arch::new().dispatch(AddAcross(&mut across))
+}
+
+struct Across<'a, T> {
+    chosen: &'a Side,
+    others: &'a Side,
+    ahead: f64,
+    terms: &'a T,
+    buffers: Buffers,
+}
+
+struct AddAcross<'a, 'b, T>(&'a mut Across<'b, T>);
+
+impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, '_, T> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let Across { chosen, others, ahead, terms, buffers } = self.0;
+        let n = others.scores.len();
+        let mut sums = (0.0, 0.0);
+        for (grade, i) in chosen.grades() {
+            let gain = chosen.gains[i];
+            let (same, above) = (others.starts[grade], others.starts[grade + 1]);
+            // Documents that gain nothing are not told apart by any gain.
+            let right = if T::SAME && gain != 0.0 { above } else { same };
+            for (range, is_right) in [(0..right, true), (above..n, false)] {
+                let m = range.len();
+                let Buffers { z, first, second } = &mut *buffers;
+                let (z, first, second) = (&mut z[..m], &mut first[..m], &mut second[..m]);
+                chosen.ratios(i, *ahead, others, range.clone(), z);
+                let gains = &others.gains[range];
+                if is_right {
+                    for j in 0..m {
+                        (first[j], second[j]) = terms.right(z[j], gain, gains[j]);
+                    }
+                } else {
+                    for j in 0..m {
+                        (first[j], second[j]) = terms.wrong(z[j], gain, gains[j]);
+                    }
+                }
+                sums = (sums.0 + add_up(first), sums.1 + add_up(second));
+            }
+        }
+        sums
+    }
+}
+
+#[inline(always)]
+fn add_up(column: &[f64]) -> f64 {
+    let (chunks, rest) = column.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for chunk in chunks {
+        lanes = std::array::from_fn(|lane| lanes[lane] + chunk[lane]);
+    }
+    lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane += x);
+    ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
+}

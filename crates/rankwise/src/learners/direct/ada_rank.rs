@@ -1,0 +1,188 @@
+//! AdaRank: boosting of single features by the measure itself (Xu and Li, SIGIR 2007; `xu2007adarank`).
+//!
+//! ```text
+//! P_1(q) = v_q ,   P_{t+1}(q) ∝ v_q exp(−E_q(f_t))            v_q: query weights, E_q: the measure of query q
+//! h_t = argmax_h φ_t ,   φ_t = Σ_q P_t(q) E_q(h)              h: one feature, upwards or downwards
+//! α_t = ½ ln Σ_q P_t(q)(1 + E_q(h_t)) / Σ_q P_t(q)(1 − E_q(h_t)) = artanh φ_t ,   f_t = f_{t−1} + α_t h_t
+//! ```
+//!
+//! Queries that `f_t` ranks badly gain weight, so the next feature is one that helps there. The measure of a single
+//! feature never changes: it is computed once for every query, and a round is then a weighted mean for each feature
+//! and scoring anew. A sum of single features is a linear model, and is kept as one.
+//!
+//! `exp(−E)` lies between 1/e and 1, so weights change little, and a strong feature tends to be chosen again and
+//! again. As users of RankLib expect, it may be chosen a few times in a row and then rests for a round. The paper adds
+//! features as they are; dividing them by their standard deviation within queries makes `α` mean the same for all.
+
+mod rounds;
+#[cfg(test)]
+mod tests;
+
+use super::columns::{Columns, Varying};
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::validation::{measure, measure_scores};
+use crate::learners::{Fitted, Learner, Task};
+use crate::metrics::Metric;
+use crate::models::{Model, Outcome, Record};
+use crate::rank::Ranking;
+use crate::watch::{Step, Watch};
+use rounds::{Boosted, Chosen};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of AdaRank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdaRank {
+    /// The most rounds, each of which adds one feature; at least 1.
+    pub rounds: u64,
+    /// The most rounds in a row that choose one feature, which then rests until another was chosen; 0 for no limit.
+    pub repeats: u64,
+    /// Rounds without progress of the measure on the validation queries, or without them on the training queries, after which to stop; 0 for never.
+    pub patience: u64,
+    /// What the measure must gain to count as progress; 0 or more.
+    pub tolerance: f64,
+    /// Whether features are divided by their standard deviation within queries; `false` adds them as they are, as published.
+    pub scale: bool,
+}
+
+impl Default for AdaRank {
+    fn default() -> Self {
+        AdaRank { rounds: 500, repeats: 1, patience: 50, tolerance: 0.0, scale: true }
+    }
+}
+
+impl Learner for AdaRank {
+    const CARD: Card = Card {
+        name: "ada-rank",
+        title: "AdaRank",
+        summary: "A linear model that boosts single features for any measure of at most 1, by weights of queries.",
+        citations: &["xu2007adarank"],
+    };
+
+    fn check(&self) -> Result<()> {
+        if self.rounds == 0 {
+            return Err(Error::parameter("`rounds` is 0; it must be at least 1"));
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            return Err(Error::parameter(format!("`tolerance` is {}; it must be 0 or more", self.tolerance)));
+        }
+        Ok(())
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        refuse_values_above_one(task.train, task.metric)?;
+        let mut boosted = Boosted::new(task.train, task.metric, self.scale);
+        let mut valid = task.valid.map(Chooser::new);
+        let judged_by = if valid.is_some() { "valid" } else { "train" };
+        let what = format!("{} ({judged_by})", task.metric.name());
+        let mut progress = Progress::new(boosted.weights.clone());
+        let outcome = loop {
+            if watch.stop().requested() {
+                break Outcome::Interrupted;
+            }
+            if progress.rounds >= self.rounds {
+                break Outcome::RoundsUsedUp;
+            }
+            if self.patience > 0 && progress.rounds - progress.last_gain >= self.patience {
+                break Outcome::Converged;
+            }
+            let Some(chosen) = boosted.round(self.repeats) else {
+                break Outcome::Converged;
+            };
+            let value = match &mut valid {
+                Some(valid) => valid.measure_with(&chosen, task.metric),
+                None => boosted.mean(),
+            };
+            progress.note(value, &boosted.weights, self.tolerance);
+            watch.step(Step { done: progress.rounds, total: Some(self.rounds), what: &what, value });
+        };
+        Ok(finish(progress, outcome, &boosted, task))
+    }
+}
+
+/// The theory, and `α` itself, need a measure of at most 1; the order by the grades gets the most there is.
+fn refuse_values_above_one(data: &Dataset, metric: &dyn Metric) -> Result<()> {
+    for query in data.queries() {
+        let grades: Vec<f64> = query.labels().iter().map(|&l| f64::from(l)).collect();
+        let best = metric.value(query.labels(), &Ranking::by_scores(&grades)).unwrap_or(0.0);
+        if best > 1.0 + 1e-9 {
+            return Err(Error::parameter(format!(
+                "ada-rank needs a measure of at most 1, and {} reaches {best} on training query {}; \
+                 take another, such as ndcg@10 or map",
+                metric.name(),
+                query.id()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Task<'_>) -> Fitted {
+    let Progress { rounds, best_round, weights, .. } = progress;
+    let name = task.metric.name();
+    // Of the model itself, without the rounding of adding features one by one.
+    let mut figures = vec![("best round".to_string(), best_round as f64)];
+    figures.push((format!("{name} (train)"), measure(task.train, task.metric, &weights)));
+    figures.extend(task.valid.map(|v| (format!("{name} (valid)"), measure(v, task.metric, &weights))));
+    figures.push(("features used".into(), weights.iter().filter(|w| **w != 0.0).count() as f64));
+    let record = Record { outcome, rounds, figures, notes: boosted.notes() };
+    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+}
+
+/// How far training has come, and its best round.
+struct Progress {
+    rounds: u64,
+    best: f64,
+    /// From 1; 0 before any round.
+    best_round: u64,
+    weights: Vec<f64>,
+    /// What the next progress is measured from, and the round of the last one.
+    mark: f64,
+    last_gain: u64,
+}
+
+impl Progress {
+    fn new(weights: Vec<f64>) -> Self {
+        let none = f64::NEG_INFINITY;
+        Progress { rounds: 0, best: none, best_round: 0, weights, mark: none, last_gain: 0 }
+    }
+
+    fn note(&mut self, value: f64, weights: &[f64], tolerance: f64) {
+        self.rounds += 1;
+        if value > self.best {
+            (self.best, self.best_round) = (value, self.rounds);
+            self.weights.copy_from_slice(weights);
+        }
+        if value > self.mark + tolerance {
+            (self.mark, self.last_gain) = (value, self.rounds);
+        }
+    }
+}
+
+/// Validation queries and their scores so far.
+struct Chooser<'a> {
+    data: &'a Dataset,
+    columns: Columns<'a>,
+    scores: Vec<f64>,
+    varying: Varying,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(data: &'a Dataset) -> Self {
+        let scores = vec![0.0; data.len()];
+        Chooser { data, columns: Columns::new(data), scores, varying: Varying::default() }
+    }
+
+    /// Adds what a round chose; the measure then.
+    fn measure_with(&mut self, chosen: &Chosen, metric: &dyn Metric) -> f64 {
+        // Features that only the training queries have are 0 here.
+        if chosen.column < self.data.width() {
+            self.columns.varying(chosen.column, |_| true, &mut self.varying);
+            self.varying.add_to(&mut self.scores, self.data, chosen.step);
+        }
+        measure_scores(self.data, metric, &self.scores)
+    }
+}
