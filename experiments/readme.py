@@ -1,26 +1,53 @@
-"""Puts the first table of each leaderboard between the markers of README: readme.py README LEADERBOARD…"""
+"""Puts the results of experiments into the documents.
+
+readme.py README METHODS LEADERBOARD…: the first table of each leaderboard between the markers of README, and each learner's
+figures under its heading in METHODS.
+"""
 
 import pathlib
 import re
 import sys
 
 BEGIN, END = "<!-- results: made by experiments/readme -->", "<!-- end of results -->"
+MEASURED = "*Measured:* "
 
 
-def first_table(path):
+def title_and_table(path):
     """The experiment's title and its first table."""
     text = path.read_text()
     title = re.search(r"^# (.+)$", text, re.MULTILINE).group(1)
-    table = re.search(r"(^\|.*\n)+", text, re.MULTILINE).group(0)
-    return f"**{title}**\n\n{table}"
+    return title, re.search(r"(^\|.*\n)+", text, re.MULTILINE).group(0)
+
+
+def first_figures(table):
+    """The first figure of each system; a label such as `l3 auc` counts for its learner."""
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]
+    return {system.split()[0]: value for system, value in rows}
+
+
+def with_measures(methods, tables):
+    """Every paragraph's line of figures, renewed."""
+    lines = []
+    for line in methods.splitlines():
+        if line.startswith(MEASURED):
+            continue
+        lines.append(line)
+        if line.startswith("### "):
+            learner = line.removeprefix("### ")
+            figures = [f"{figures[learner]} on {title.split(' (')[0]}" for title, figures in tables if learner in figures]
+            lines.append(f"{MEASURED}{', '.join(figures) or 'not yet'}.")
+    return "\n".join(lines) + "\n"
 
 
 def main():
-    readme, *leaderboards = map(pathlib.Path, sys.argv[1:])
+    readme, methods, *leaderboards = map(pathlib.Path, sys.argv[1:])
+    found = list(map(title_and_table, leaderboards))
     before, rest = readme.read_text().split(BEGIN)
     after = rest.split(END)[1]
-    tables = "\n".join(map(first_table, leaderboards))
+    tables = "\n".join(f"**{title}**\n\n{table}" for title, table in found)
     readme.write_text(f"{before}{BEGIN}\n{tables}{END}{after}")
+    figures = [(title, first_figures(table)) for title, table in found]
+    methods.write_text(with_measures(methods.read_text(), figures))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 //! What training one model and tuning one have in common.
 
 use crate::input::Input;
-use crate::interrupt;
 use crate::measuring::Measuring;
+use crate::{interrupt, output};
 use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::data::{Columns, Dataset, Normalizer};
 use rankwise::learners::{self, Entry, Fitted, parse_setting};
 use rankwise::metrics::Metric;
 use rankwise::models::Ranker;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toml::Table;
 
 /// What to learn, from what, and where to put it.
@@ -30,7 +30,7 @@ pub(crate) struct Fitting {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
 
-    /// What learns the scores, for learners that are a loss of scores: linear or trees
+    /// What learns the scores, for learners that are a loss of scores: linear, trees or mlp (a network)
     #[arg(long, value_name = "KIND")]
     scorer: Option<String>,
 
@@ -92,8 +92,8 @@ impl Fitting {
     /// Understands the arguments, reads the data and scales it.
     pub(crate) fn material(&self, valid: &[PathBuf]) -> Result<Material> {
         ensure!(!(self.json && self.output.as_os_str() == "-"), "--json and -o - both want standard output");
-        for file in self.train.iter().chain(valid) {
-            self.keep_apart("the data to learn from", file)?;
+        for (what, files) in [("the data to learn from", &self.train[..]), ("the validation data", valid)] {
+            files.iter().try_for_each(|file| output::keep_apart(what, file, &self.output))?;
         }
         let learner = learners::find(&self.learner)?;
         let mut set = settings(&self.settings)?;
@@ -117,16 +117,6 @@ impl Fitting {
         Ok(Material { learner, set, metric, train, valid, normalizer, columns })
     }
 
-    /// Refuses a file of which the model would take the place, or that would take the model's.
-    pub(crate) fn keep_apart(&self, what: &str, file: &Path) -> Result<()> {
-        ensure!(
-            !same_file(file, &self.output),
-            "{what} and the model to write are both {}; give them different names",
-            file.display()
-        );
-        Ok(())
-    }
-
     /// Writes the model and returns it.
     pub(crate) fn save(&self, material: &Material, parameters: Table, fitted: Fitted) -> Result<Ranker> {
         let ranker = Ranker {
@@ -144,16 +134,6 @@ impl Fitting {
         ranker.save(&self.output)?;
         Ok(ranker)
     }
-}
-
-/// Whether two paths lead to one file, whether it exists yet or not.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let resolved = |path: &Path| {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let whole = path.canonicalize().ok();
-        whole.or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
-    };
-    a.as_os_str() != "-" && resolved(a).is_some_and(|a| resolved(b) == Some(a))
 }
 
 /// A table of settings as they were typed.

@@ -90,6 +90,11 @@ impl Input {
         Input { first_id: self.first_id.or(Some(first_id)), ..self.clone() }
     }
 
+    /// The number of the first feature, where the user says it.
+    pub(crate) fn first_id(&self) -> Option<u32> {
+        self.first_id
+    }
+
     /// Training and validation data, which must have the same columns.
     pub(crate) fn read_pair(&self, train: &[PathBuf], valid: &[PathBuf]) -> Result<(Dataset, Dataset)> {
         let train = self.read_all(train)?;

@@ -1,6 +1,7 @@
 //! Ctrl-C: the first asks training to stop and keeps the best model so far; anywhere else, or the second time,
 //! the program ends at once and leaves nothing half-written.
 
+use crate::output;
 use rankwise::data::temporary_path;
 use rankwise::models::{Outcome, Record};
 use rankwise::watch::Stop;
@@ -21,7 +22,11 @@ pub(crate) fn install() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         let polite = CAN_STOP.load(Ordering::Relaxed) && !STOP.requested();
         STOP.request();
-        if !polite {
+        if polite {
+            output::note(
+                "stopping at the next convenient point; Ctrl-C again ends at once and keeps nothing",
+            );
+        } else {
             OUTPUTS.lock().unwrap_or_else(|e| e.into_inner()).iter().for_each(|path| {
                 // It may not have been begun yet.
                 let _ = std::fs::remove_file(temporary_path(path));

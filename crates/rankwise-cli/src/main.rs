@@ -7,8 +7,10 @@ mod insight;
 mod interrupt;
 mod leaderboard;
 mod measuring;
+mod network;
 mod output;
 mod progress;
+mod python;
 mod table;
 mod trees;
 

@@ -1,8 +1,9 @@
 //! What people and programs see: results on standard output, everything else on standard error.
 
 use anstyle::{AnsiColor, Style};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -52,6 +53,26 @@ fn say(colour: AnsiColor, word: &str, text: &str) {
     let style = Style::new().fg_color(Some(colour.into())).bold();
     // Nothing can be done about a standard error that is closed.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
+}
+
+/// Refuses to write a file over another one that is in use.
+pub(crate) fn keep_apart(what: &str, used: &Path, written: &Path) -> Result<()> {
+    ensure!(
+        !same_file(used, written),
+        "{what} and the file to write are both {}; give them different names",
+        used.display()
+    );
+    Ok(())
+}
+
+/// Whether two paths lead to one file, whether it exists yet or not.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let whole = path.canonicalize().ok();
+        whole.or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+    };
+    a.as_os_str() != "-" && resolved(a).is_some_and(|a| resolved(b) == Some(a))
 }
 
 /// `1 query`, `12,345 queries`.

@@ -97,7 +97,7 @@ fn files_that_would_take_each_others_place_are_refused() {
     assert!(error.contains("both train.txt"), "{error}");
     assert!(place.bytes("train.txt") == data);
     let error = place.fails("train mart --train train.txt --checkpoint ./m.json -o m.json");
-    assert!(error.contains("--checkpoint and the model"), "{error}");
+    assert!(error.contains("the checkpoint and the file"), "{error}");
     let error = place.fails("train lambda-mart --scorer linear --train train.txt -o m.json");
     assert!(error.contains("kind of model of its own"), "{error}");
     let error = place.fails("train mcrank --set monotone=1:up --train train.txt -o m.json");

@@ -1,4 +1,4 @@
-//! The data and the contender of `benches/trees.py`.
+//! The data and the contender of `benches/trees.py` and `benches/mlp.py`.
 //!
 //! `boost_bench make SHAPE:QUERIES DIR` writes a synthetic set as plain numbers that any tool reads: `values.f32` row by row,
 //! `labels.f32`, `sizes.u32` (documents of each query). `boost_bench train DIR QUERIES SCORES LEARNER [KEY=VALUE …]` trains on

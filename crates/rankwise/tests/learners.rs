@@ -40,10 +40,14 @@ fn dataset(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
 }
 
 fn fit(entry: &Entry, train: &Dataset, seed: u64) -> Fitted {
+    fit_with(entry, &Table::new(), train, seed)
+}
+
+fn fit_with(entry: &Entry, given: &Table, train: &Dataset, seed: u64) -> Fitted {
     let metric = ndcg();
     let task = Task { train, valid: None, metric: metric.as_ref(), seed, start: Start::default() };
     let name = entry.card.name;
-    entry.fit(&Table::new(), &task, &mut Silent::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+    entry.fit(given, &task, &mut Silent::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 fn mean_ndcg(model: &Model, data: &Dataset) -> f64 {
@@ -91,18 +95,17 @@ fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
     }
 }
 
-/// Structured hinges, perturbation losses, closed forms of conditional models: any loss of scores, by trees.
-#[test]
-fn every_loss_of_scores_is_learned_by_trees() {
+/// Structured hinges, perturbation losses, closed forms of conditional models: any loss of scores.
+fn every_loss_of_scores_is_learned(settings: &str, is_right: fn(&Model) -> bool) {
     let (train, test) = (learnable(1), learnable(2));
-    let given: Table = "scorer = 'trees'\nleaves = 6\nmin_rows = 5\nrounds = 60".parse().unwrap();
+    let given: Table = settings.parse().unwrap();
     let metric = ndcg();
     let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
     let mut count = 0;
-    for entry in LEARNERS.iter().filter(|e| e.has_trees()) {
+    for entry in LEARNERS.iter().filter(|e| !e.scorers().is_empty()) {
         let fitted = entry.fit(&given, &task, &mut Silent::default()).unwrap();
-        assert!(matches!(fitted.model, Model::Ensemble(_)));
+        assert!(is_right(&fitted.model));
         let learned = mean_ndcg(&fitted.model, &test);
         assert!(learned > blind + 0.15, "{}: {learned} against {blind} of a blind guess", entry.card.name);
         let complete = entry.complete(&given).unwrap();
@@ -114,11 +117,38 @@ fn every_loss_of_scores_is_learned_by_trees() {
 }
 
 #[test]
+fn every_loss_of_scores_is_learned_by_trees() {
+    let settings = "scorer = 'trees'\nleaves = 6\nmin_rows = 5\nrounds = 60";
+    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Ensemble(_)));
+}
+
+#[test]
+fn every_loss_of_scores_is_learned_by_a_network() {
+    let settings = "scorer = 'mlp'\nlayers = '12-6'\nepochs = 40\nrate = 0.01\nbatch = 5";
+    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Mlp(_)));
+}
+
+/// One of the same name would take the other's place in the table of parameters.
+#[test]
+fn no_parameter_of_a_loss_is_called_like_one_of_a_scorer() {
+    for entry in LEARNERS {
+        for scorer in entry.scorers() {
+            let parameters = entry.parameters_with(scorer).unwrap();
+            let mut names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), parameters.len(), "{} by {scorer}", entry.card.name);
+            assert!(parameters.iter().all(|p| !p.meaning.is_empty()), "{} by {scorer}", entry.card.name);
+        }
+    }
+}
+
+#[test]
 fn scorers_that_make_no_sense_are_refused_in_a_sentence() {
     let refused = |learner: &str, text: &str| {
         rankwise::learners::find(learner).unwrap().complete(&text.parse().unwrap()).unwrap_err().to_string()
     };
-    assert!(refused("svm-map", "scorer = 'forest'").contains("\"linear\" or \"trees\""));
+    assert!(refused("svm-map", "scorer = 'forest'").contains("\"linear\", \"trees\", \"mlp\""));
     assert!(
         refused("svm-map", "scorer = 'trees'\nc = 1.0").contains("`c` of svm-map is for the linear model")
     );
@@ -228,9 +258,13 @@ fn odd_data_stays_finite() {
             ),
         ),
     ];
-    for entry in LEARNERS {
+    let by_network: Table = "scorer = 'mlp'\nlayers = 5\nepochs = 3".parse().unwrap();
+    for (entry, given) in LEARNERS.iter().flat_map(|entry| {
+        let network = (!entry.scorers().is_empty()).then(|| (entry, by_network.clone()));
+        std::iter::once((entry, Table::new())).chain(network)
+    }) {
         for (what, data) in &odd {
-            let fitted = fit(entry, data, 1);
+            let fitted = fit_with(entry, &given, data, 1);
             let scores = fitted.model.scores(data);
             assert!(scores.is_ok(), "{} on {what}: {}", entry.card.name, scores.unwrap_err());
             assert!(

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rankwise::data::{Columns, Dataset, Features, Normalizer, Parts};
 use rankwise::metrics::Conventions;
-use rankwise::models::{LearnerCard, Model, Outcome, Ranker, Record};
+use rankwise::models::{Activation, Layer, LearnerCard, Mlp, Model, Outcome, Ranker, Record};
 
 fn example() -> Ranker {
     Ranker {
@@ -98,6 +98,34 @@ fn a_model_with_thresholds_comes_back_and_broken_ones_are_refused() {
     }
     let large = String::from_utf8(with(&[0.5], &[0.0, 1.0]).to_bytes()).unwrap();
     assert!(refusal(&resealed(&large.replace("[0.0,1.0]", "[0.0,1e300]"))).contains("grades are not finite"));
+}
+
+#[test]
+fn a_network_comes_back_and_broken_ones_are_refused() {
+    let hidden =
+        Layer { outputs: 2, weights: vec![0.1, -2.0, 1e-45, 3.5, 0.0, f32::MAX], biases: vec![-0.3, 7.0] };
+    let last = Layer { outputs: 1, weights: vec![0.7, -1.0 / 3.0], biases: vec![0.9] };
+    let mlp =
+        Mlp::new(vec![1.5, 0.0, -2.0], vec![0.5, 0.0, 4.0], Activation::Tanh, vec![hidden, last]).unwrap();
+    let whole = Ranker { model: Model::Mlp(mlp), ..example() };
+    assert_eq!(Ranker::from_bytes(&whole.to_bytes()).unwrap(), whole);
+    let text = String::from_utf8(whole.to_bytes()).unwrap();
+    for (from, to, expected) in [
+        ("\"outputs\":2", "\"outputs\":18446744073709551615", "biases for 18446744073709551615 units"),
+        ("\"outputs\":2", "\"outputs\":0", "biases for 0 units"),
+        ("\"outputs\":1", "\"outputs\":-1", "a field is not as it should be"),
+        ("\"biases\":[0.8", "\"biases\":[1e39,0.8", "2 biases for 1 units"),
+        ("[0.5,0.0,4.0]", "[0.5,0.0,1e300]", "no finite number"),
+        ("[0.5,0.0,4.0]", "[0.5,0.0]", "3 means and 2 factors"),
+        ("[0.5,0.0,4.0]", "[0.5,null,4.0]", "a field is not as it should be"),
+        ("\"tanh\"", "\"softmax\"", "softmax"),
+        ("\"means\"", "\"extra\":1,\"means\"", "extra"),
+        ("[1.5,0.0,-2.0]", "[]", "no features"),
+    ] {
+        assert!(text.contains(from), "{from} is not in {text}");
+        let error = refusal(&resealed(&text.replacen(from, to, 1)));
+        assert!(error.contains(expected), "{from} → {to}: {error}");
+    }
 }
 
 #[test]

@@ -53,6 +53,10 @@ pub(crate) struct Dependence {
 impl Dependence {
     pub(crate) fn run(self) -> Result<()> {
         ensure!(self.features.len() <= 2, "--feature is given {} times; at most two", self.features.len());
+        if let Some(out) = &self.output {
+            output::keep_apart("the model", &self.model, out)?;
+            output::keep_apart("the data", &self.file, out)?;
+        }
         let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
         let columns =
             self.features.iter().map(|name| column(&ranker, name)).collect::<Result<Vec<usize>>>()?;

@@ -67,6 +67,10 @@ impl Explain {
             csv || self.document.is_some() || self.query.is_some(),
             "say what to explain: --document N, --query ID, or all documents with --csv or -o OUT"
         );
+        if let Some(out) = &self.output {
+            output::keep_apart("the model", &self.model, out)?;
+            output::keep_apart("the data", &self.file, out)?;
+        }
         let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
         let explainer = Explainer::new(&ranker.model)?;
         let scores = ranker.model.scores(&data)?;

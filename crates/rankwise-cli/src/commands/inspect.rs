@@ -1,10 +1,10 @@
-use crate::{output, table, trees};
+use crate::{network, output, table, trees};
 use anyhow::{Result, bail};
 use clap::Args;
 use rankwise::models::{Model, Ranker};
 use std::path::PathBuf;
 
-/// Tell what a model is: learner, parameters, training record, weights or trees.
+/// Tell what a model is: learner, parameters, training record, weights, trees or layers.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect trees.json --tree 1\n  \
@@ -44,6 +44,7 @@ impl Inspect {
                 format!("{}\n{}", largest(weights, &ranker, self.top), steps(thresholds, grades))
             }
             Model::Ensemble(ensemble) => trees::describe(ensemble, &ranker, self.top),
+            Model::Mlp(mlp) => network::describe(mlp, &ranker, self.top),
             _ => String::new(),
         };
         output::print(&format!("{}\n{learned}", summary(&ranker)))

@@ -21,6 +21,7 @@ mod study;
 mod synth;
 mod train;
 mod tune;
+mod verify_export;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     Dependence(dependence::Dependence),
     Export(export::Export),
+    VerifyExport(verify_export::VerifyExport),
     Completions(completions::Completions),
 }
 
@@ -59,6 +61,7 @@ impl Command {
             Command::Run(command) => return command.run(),
             Command::Study(command) => return command.run(),
             Command::Tune(command) => return command.run(),
+            Command::VerifyExport(command) => return command.run(),
             Command::Demo(command) => command.run(),
             Command::Learners(command) => command.run(),
             Command::Metrics(command) => command.run(),

@@ -46,6 +46,8 @@ enum ScoreFormat {
 
 impl Score {
     pub(crate) fn run(self) -> Result<()> {
+        output::keep_apart("the model", &self.model, &self.output)?;
+        output::keep_apart("the data", &self.file, &self.output)?;
         let ranker = Ranker::load(&self.model)?;
         let data = self.reading.counting_from(ranker.columns.first_id).read_unmoved(&self.file)?;
         note_width(&ranker, &data);

@@ -21,7 +21,9 @@ use std::process::ExitCode;
     --metric ndcg@10 --set restarts=3 --seed 7 -o model.json\n  \
     rankwise train lambda-mart --train train.txt --valid valid.txt \\\n      \
     --set rounds=500 --checkpoint state.json -o model.json\n  \
-    rankwise train svm-map --scorer trees --train train.txt -o model.json"
+    rankwise train svm-map --scorer trees --train train.txt -o model.json\n  \
+    rankwise train svm-ndcg --scorer mlp --set layers=64-32 --train train.txt --valid valid.txt \\\n      \
+    -o model.json"
 )]
 pub(crate) struct Train {
     /// The data to choose by, where the learner chooses
@@ -48,7 +50,7 @@ pub(crate) struct Train {
 impl Train {
     pub(crate) fn run(self) -> Result<ExitCode> {
         if let Some(checkpoint) = &self.checkpoint {
-            self.fitting.keep_apart("--checkpoint", checkpoint)?;
+            output::keep_apart("the checkpoint", checkpoint, &self.fitting.output)?;
         }
         let material = self.fitting.material(&self.valid)?;
         let Material { learner, set, metric, train, valid, .. } = &material;

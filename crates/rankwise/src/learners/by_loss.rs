@@ -1,14 +1,18 @@
-//! Any loss on any scorer: learners that are a loss of scores, learned by trees instead of a linear model.
+//! Any loss on any scorer: learners that are a loss of scores, learned by trees or a network instead of a linear model.
 
 use super::boosting::{Boosting, fit_loss};
-use super::entry::{complete_from, table_of};
+use super::entry::{Parameter, complete_from, parameters_of, table_of};
 use super::margin::LargeMargin;
+use super::networks::Network;
 use super::{Fitted, Learner, Task};
 use crate::card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::losses::QueryLoss;
 use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 /// The parameter that names the scorer.
@@ -36,59 +40,118 @@ where
     }
 }
 
-/// What learns the scores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scorer {
-    Linear,
-    Trees,
+/// The scorer of a learner's own model.
+pub(super) const LINEAR: &str = "linear";
+
+/// What lowers any loss of scores: its parameters are the struct itself.
+pub(super) trait LossScorer: Default + Serialize + DeserializeOwned + JsonSchema {
+    /// Its name, as in `scorer = "trees"`.
+    const NAME: &'static str;
+
+    /// Whether it can go on from a model or a checkpoint.
+    const CONTINUES: bool;
+
+    /// Refuses parameters that are out of range.
+    fn check_range(&self) -> Result<()>;
+
+    /// Learns scores of small loss.
+    fn fit_scores(&self, loss: Box<dyn QueryLoss>, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
 }
 
-/// The scorer that the parameters name.
-pub(super) fn scorer_in(given: &Table) -> Result<Scorer> {
-    match given.get(SCORER).map(Value::as_str) {
-        None | Some(Some("linear")) => Ok(Scorer::Linear),
-        Some(Some("trees")) => Ok(Scorer::Trees),
-        Some(_) => {
-            let value = &given[SCORER];
-            Err(Error::parameter(format!("scorer is {value}; it must be \"linear\" or \"trees\"")))
+impl LossScorer for Boosting {
+    const NAME: &'static str = "trees";
+    const CONTINUES: bool = true;
+
+    fn check_range(&self) -> Result<()> {
+        self.check()
+    }
+
+    fn fit_scores(&self, loss: Box<dyn QueryLoss>, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        fit_loss(loss, self, task, watch)
+    }
+}
+
+impl LossScorer for Network {
+    const NAME: &'static str = "mlp";
+    const CONTINUES: bool = false;
+
+    fn check_range(&self) -> Result<()> {
+        self.check()
+    }
+
+    fn fit_scores(&self, loss: Box<dyn QueryLoss>, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        self.fit(loss.as_ref(), task, watch)
+    }
+}
+
+/// How a scorer learns the loss of a learner.
+pub(super) struct ByScorer {
+    pub(super) name: &'static str,
+    pub(super) continues: bool,
+    pub(super) parameters: fn() -> Vec<Parameter>,
+    pub(super) complete: fn(&Table) -> Result<Table>,
+    pub(super) fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
+}
+
+impl ByScorer {
+    /// Every scorer besides the learner's own.
+    pub(super) const fn all<L: ByLoss>() -> [ByScorer; 2] {
+        [ByScorer::of::<L, Boosting>(), ByScorer::of::<L, Network>()]
+    }
+
+    const fn of<L: ByLoss, P: LossScorer>() -> ByScorer {
+        ByScorer {
+            name: P::NAME,
+            continues: P::CONTINUES,
+            parameters: parameters::<L, P>,
+            complete: complete::<L, P>,
+            fit: fit::<L, P>,
         }
     }
 }
 
-/// Parameters of the loss and of the trees, checked and completed.
-pub(super) fn complete_for_trees<L: ByLoss>(given: &Table) -> Result<Table> {
-    let (learner, boosting) = configure_for_trees::<L>(given)?;
-    let mut table = Table::from_iter([(SCORER.to_string(), Value::from("trees"))]);
+/// Those of the loss, then those of the scorer.
+fn parameters<L: ByLoss, P: LossScorer>() -> Vec<Parameter> {
+    let mut parameters = parameters_of::<L>();
+    parameters.retain(|parameter| L::concerns_loss(&parameter.name));
+    parameters.extend(parameters_of::<P>());
+    parameters
+}
+
+/// Parameters of the loss and of the scorer, checked and completed.
+fn complete<L: ByLoss, P: LossScorer>(given: &Table) -> Result<Table> {
+    let (learner, scorer) = configure::<L, P>(given)?;
+    let mut table = Table::from_iter([(SCORER.to_string(), Value::from(P::NAME))]);
     table.extend(table_of(&learner).into_iter().filter(|(name, _)| L::concerns_loss(name)));
-    table.extend(table_of(&boosting));
+    table.extend(table_of(&scorer));
     Ok(table)
 }
 
-/// Learns the loss of `L` by trees.
-pub(super) fn fit_trees<L: ByLoss>(given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-    let (learner, boosting) = configure_for_trees::<L>(given)?;
-    fit_loss(learner.loss_of_scores(task.train)?, &boosting, task, watch)
+fn fit<L: ByLoss, P: LossScorer>(given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+    let (learner, scorer) = configure::<L, P>(given)?;
+    scorer.fit_scores(learner.loss_of_scores(task.train)?, task, watch)
 }
 
-fn configure_for_trees<L: ByLoss>(given: &Table) -> Result<(L, Boosting)> {
+fn configure<L: ByLoss, P: LossScorer>(given: &Table) -> Result<(L, P)> {
     let own = table_of(&L::default());
-    let trees = table_of(&Boosting::default());
-    let (mut of_loss, mut of_trees) = (Table::new(), Table::new());
+    let others = table_of(&P::default());
+    let (mut of_loss, mut of_scorer) = (Table::new(), Table::new());
     for (name, value) in given.iter().filter(|(name, _)| *name != SCORER) {
         if own.contains_key(name) && L::concerns_loss(name) {
             of_loss.insert(name.clone(), value.clone());
-        } else if trees.contains_key(name) {
-            of_trees.insert(name.clone(), value.clone());
+        } else if others.contains_key(name) {
+            of_scorer.insert(name.clone(), value.clone());
         } else if own.contains_key(name) {
             return Err(Error::parameter(format!(
-                "parameter `{name}` of {} is for the linear model; with scorer trees it means nothing",
-                L::CARD.name
+                "parameter `{name}` of {} is for the linear model; with scorer {} it means nothing",
+                L::CARD.name,
+                P::NAME
             )));
         } else {
-            let known = own.keys().filter(|name| L::concerns_loss(name)).chain(trees.keys());
+            let known = own.keys().filter(|name| L::concerns_loss(name)).chain(others.keys());
             let known: Vec<&str> = known.map(String::as_str).collect();
             return Err(card::unknown(
-                &format!("parameter of {} with scorer trees", L::CARD.name),
+                &format!("parameter of {} with scorer {}", L::CARD.name, P::NAME),
                 name,
                 &known,
             ));
@@ -96,7 +159,7 @@ fn configure_for_trees<L: ByLoss>(given: &Table) -> Result<(L, Boosting)> {
     }
     let learner: L = complete_from(&of_loss, L::CARD.name)?;
     learner.check()?;
-    let boosting: Boosting = complete_from(&of_trees, L::CARD.name)?;
-    boosting.check()?;
-    Ok((learner, boosting))
+    let scorer: P = complete_from(&of_scorer, L::CARD.name)?;
+    scorer.check_range()?;
+    Ok((learner, scorer))
 }

@@ -1,13 +1,14 @@
 //! A learner in the list: its card, its parameters as data, and a way to run it.
 
 use super::boosting::digest;
-use super::by_loss::{self, ByLoss, SCORER, Scorer};
+use super::by_loss::{ByLoss, ByScorer, LINEAR, SCORER};
 use super::margin::{self, LargeMargin};
 use super::{Fitted, LEARNERS, Learner, Task};
 use crate::card::{self, Card};
 use crate::error::{Error, Result};
 use crate::models::checksum;
 use crate::watch::Watch;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -21,14 +22,9 @@ pub struct Entry {
     complete: fn(&Table) -> Result<Table>,
     fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
     path: Option<FitPath>,
-    trees: Option<ByTrees>,
+    /// Where it is a loss of scores: what else can lower it.
+    others: Option<[ByScorer; 2]>,
     continues: bool,
-}
-
-/// How the loss of a learner is learned by trees.
-struct ByTrees {
-    complete: fn(&Table) -> Result<Table>,
-    fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
 }
 
 type FitPath = fn(&Table, &[f64], &Task<'_>, &mut dyn Watch) -> Result<Path>;
@@ -58,19 +54,18 @@ impl Entry {
     pub const fn of<L: Learner>() -> Entry {
         Entry {
             card: L::CARD,
-            parameters: parameters::<L>,
+            parameters: parameters_of::<L>,
             complete: complete::<L>,
             fit: fit::<L>,
             path: None,
-            trees: None,
+            others: None,
             continues: L::CONTINUES,
         }
     }
 
-    /// The entry of learner `L`, whose loss trees can learn as well.
+    /// The entry of learner `L`, whose loss trees and networks can learn as well.
     pub const fn of_loss<L: ByLoss>() -> Entry {
-        let trees = ByTrees { complete: by_loss::complete_for_trees::<L>, fit: by_loss::fit_trees::<L> };
-        Entry { trees: Some(trees), ..Entry::of::<L>() }
+        Entry { others: Some(ByScorer::all::<L>()), ..Entry::of::<L>() }
     }
 
     /// The entry of large-margin learner `L`, which can be followed along its C.
@@ -86,38 +81,71 @@ impl Entry {
         (self.parameters)()
     }
 
-    /// Whether `scorer = "trees"` is a parameter it knows: trees in place of a linear model.
-    pub fn has_trees(&self) -> bool {
-        self.trees.is_some()
+    /// The parameters it has with a scorer, those of the loss first.
+    pub fn parameters_with(&self, scorer: &str) -> Result<Vec<Parameter>> {
+        let given = Table::from_iter([(SCORER.to_string(), scorer.into())]);
+        Ok(self.other(&given)?.map_or_else(|| self.parameters(), |other| (other.parameters)()))
+    }
+
+    /// What can be given as the parameter `scorer`: the learner's own first; nothing where it is no loss of scores.
+    pub fn scorers(&self) -> Vec<&'static str> {
+        let others = self.others.iter().flatten().map(|other| other.name);
+        self.others.iter().map(|_| LINEAR).chain(others).collect()
     }
 
     /// Checks `given` and fills in the defaults of what is not given.
     pub fn complete(&self, given: &Table) -> Result<Table> {
-        match self.by_trees(given)? {
-            Some(trees) => (trees.complete)(given),
-            None => (self.complete)(&without_scorer(given, self.trees.is_some())),
+        match self.other(given)? {
+            Some(other) => (other.complete)(given),
+            None => {
+                self.refuse_parameters_of_other_scorers(given)?;
+                (self.complete)(&without_scorer(given))
+            }
         }
+    }
+
+    /// A parameter that only another scorer has was meant for that.
+    fn refuse_parameters_of_other_scorers(&self, given: &Table) -> Result<()> {
+        let own = self.parameters();
+        for name in given.keys().filter(|name| *name != SCORER && own.iter().all(|p| p.name != **name)) {
+            let has = |other: &&ByScorer| (other.parameters)().iter().any(|p| p.name == *name);
+            if let Some(other) = self.others.iter().flatten().find(has) {
+                return Err(Error::parameter(format!(
+                    "`{name}` is a parameter of {} with scorer {}, and no scorer is given (scorer = \"{}\", or --scorer {})",
+                    self.card.name, other.name, other.name, other.name
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Learns with the parameters `given`, and defaults for the rest.
     pub fn fit(&self, given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         check_task(task)?;
-        let trees = self.by_trees(given)?;
+        let other = self.other(given)?;
         let mut start = task.start.clone();
         if start.model.is_some() || start.checkpoint.is_some() {
-            if trees.is_none() && !self.continues {
+            if !other.map_or(self.continues, |other| other.continues) {
+                let with = other.map_or(String::new(), |other| format!(" with scorer {}", other.name));
                 return Err(Error::parameter(format!(
-                    "{} cannot start from a model or keep a checkpoint; boosted trees can",
+                    "{}{with} cannot start from a model or keep a checkpoint; boosted trees can",
                     self.card.name
                 )));
             }
             start.identity = self.identity(given, task)?;
         }
         let task = Task { start, ..*task };
-        match trees {
-            Some(trees) => (trees.fit)(given, &task, watch),
-            None => (self.fit)(&without_scorer(given, self.trees.is_some()), &task, watch),
+        let mut fitted = match other {
+            Some(other) => (other.fit)(given, &task, watch)?,
+            None => (self.fit)(&without_scorer(given), &task, watch)?,
+        };
+        if task.valid.is_some_and(|valid| valid.queries().all(|q| task.metric.is_undefined(q.labels()))) {
+            let metric = task.metric.name();
+            fitted.record.notes.push(format!(
+                "{metric} says nothing of any validation query, so nothing was chosen by them"
+            ));
         }
+        Ok(fitted)
     }
 
     /// What is being learned, from what: equal for trainings that end with the same model.
@@ -136,16 +164,23 @@ impl Entry {
         .join("|"))
     }
 
-    /// How trees learn its loss, where `given` asks for them.
-    fn by_trees(&self, given: &Table) -> Result<Option<&ByTrees>> {
-        match (&self.trees, given.contains_key(SCORER)) {
-            (Some(trees), true) => Ok((by_loss::scorer_in(given)? == Scorer::Trees).then_some(trees)),
-            (None, true) => Err(Error::parameter(format!(
+    /// What is to learn its loss in place of its own solver, where `given` names it.
+    fn other(&self, given: &Table) -> Result<Option<&ByScorer>> {
+        let Some(named) = given.get(SCORER) else { return Ok(None) };
+        let Some(others) = &self.others else {
+            return Err(Error::parameter(format!(
                 "{} has a kind of model of its own; scorers are for learners that are a loss of scores",
                 self.card.name
-            ))),
-            _ => Ok(None),
+            )));
+        };
+        if named.as_str() == Some(LINEAR) {
+            return Ok(None);
         }
+        let found = others.iter().find(|other| named.as_str() == Some(other.name));
+        found.map(Some).ok_or_else(|| {
+            let names: Vec<String> = self.scorers().iter().map(|name| format!("\"{name}\"")).collect();
+            Error::parameter(format!("scorer is {named}; it must be one of {}", names.join(", ")))
+        })
     }
 
     /// Refuses what [`path`](Entry::path) cannot follow: a learner without C, or a C out of range.
@@ -251,21 +286,19 @@ pub(super) fn table_of<P: Serialize>(parameters: &P) -> Table {
 }
 
 /// The parameters of the learner itself; `scorer = "linear"` says nothing new.
-fn without_scorer(given: &Table, has_scorers: bool) -> Table {
+fn without_scorer(given: &Table) -> Table {
     let mut given = given.clone();
-    if has_scorers {
-        given.remove(SCORER);
-    }
+    given.remove(SCORER);
     given
 }
 
 /// Names, defaults and doc lines, the latter from the schema that `JsonSchema` derives.
-fn parameters<L: Learner>() -> Vec<Parameter> {
-    let schema = schemars::schema_for!(L).to_value();
+pub(super) fn parameters_of<P: Default + Serialize + JsonSchema>() -> Vec<Parameter> {
+    let schema = schemars::schema_for!(P).to_value();
     let meaning = |name: &str| {
         schema["properties"][name]["description"].as_str().unwrap_or_default().replace('\n', " ")
     };
-    let defaults = table_of(&L::default());
+    let defaults = table_of(&P::default());
     defaults.into_iter().map(|(name, default)| Parameter { meaning: meaning(&name), name, default }).collect()
 }
 

@@ -9,11 +9,14 @@ pub mod conditional;
 pub mod direct;
 mod entry;
 pub mod forests;
+pub mod listwise;
 pub mod margin;
+pub mod networks;
 pub mod ordinal;
 pub mod pairwise;
 pub mod perturbation;
 pub mod pointwise;
+pub mod smooth;
 pub mod structured;
 mod validation;
 
@@ -109,6 +112,16 @@ pub static LEARNERS: &[Entry] = &[
     Entry::of_loss::<conditional::ExpGain>(),
     Entry::of_loss::<conditional::L3>(),
     Entry::of_loss::<conditional::ConvexLoss>(),
+    Entry::of_loss::<pairwise::rank_net::RankNet>(),
+    Entry::of_loss::<pairwise::lambda_rank::LambdaRank>(),
+    Entry::of_loss::<listwise::list_net::ListNet>(),
+    Entry::of_loss::<listwise::list_mle::ListMle>(),
+    Entry::of_loss::<listwise::rank_cosine::RankCosine>(),
+    Entry::of_loss::<listwise::soft_rank::SoftRank>(),
+    Entry::of_loss::<listwise::boltz_rank::BoltzRank>(),
+    Entry::of_loss::<listwise::approx_ndcg::ApproxNdcg>(),
+    Entry::of_loss::<listwise::xe_ndcg::XeNdcg>(),
+    Entry::of_loss::<listwise::lambda_loss::LambdaLoss>(),
     Entry::of::<direct::coordinate_ascent::CoordinateAscent>(),
     Entry::of::<direct::ada_rank::AdaRank>(),
     Entry::of::<boosting::weak::rank_boost::RankBoost>(),

@@ -12,13 +12,21 @@
 //! of the first k places; discounts are not cut, nor are the other measures. That is LightGBM's
 //! `lambdarank_truncation_level`. `normalize` is its `lambdarank_norm`: unless all scores are equal, `|ΔZᵢⱼ|` is
 //! divided by `0.01 + |sᵢ − sⱼ|`; then all of a query's λ and h are multiplied by `log₂(1 + Λ)/Λ`, `Λ = 2 Σ λᵢⱼ`.
+//!
+//! NDCG-Loss2++ of LambdaLoss (Wang, Li, Golbandi, Bendersky and Najork, CIKM 2018) is the same loss with other weights:
+//!
+//! ```text
+//! |ΔZᵢⱼ| = |gᵢ − gⱼ|·(|uᵢ − uⱼ| + μ(v_d − v_{d+1})) ,   v_d = 1/log₂(1 + d) ,   d = ranks from i to j
+//! ```
+//! with g the gain over its ideal and u the discount of a place. With the order held fast L is convex; its sum over d
+//! (μ alone) bounds the loss of NDCG. The paper takes logarithms to base 2, which is a factor of ours.
 
 mod pairs;
 mod swaps;
 #[cfg(test)]
 mod tests;
 
-use super::{QueryLoss, ScoredQuery};
+use super::{QueryLoss, Reweighted, ScoredQuery};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::metrics::{Conventions, Dcg, Discount, Gain, Metric, Stop};
@@ -53,6 +61,13 @@ pub(super) const ERR: Card = card(
     "λ-gradients for ERR",
     "The pair logistic loss, each pair weighted by what the expected reciprocal rank would change by a swap.",
 );
+
+pub(super) const LOSS: Card = Card {
+    name: "lambda-loss",
+    title: "NDCG-Loss2++",
+    summary: "The pair logistic loss, each pair weighted by gains, discounts, and the discount of its distance in ranks.",
+    citations: &["wang2018lambdaloss"],
+};
 
 /// The measure whose change weights the pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -97,6 +112,8 @@ pub struct LambdaSettings {
     pub sigma: f64,
     /// Whether λ of close scores and of queries with little to gain are raised, as LightGBM does.
     pub normalize: bool,
+    /// μ of LambdaLoss, for NDCG: what the distance of two documents counts beside their places; 0 for LambdaRank.
+    pub distance: f64,
 }
 
 impl Default for LambdaSettings {
@@ -112,6 +129,7 @@ impl Default for LambdaSettings {
             k: 30,
             sigma: 1.0,
             normalize: true,
+            distance: 0.0,
         }
     }
 }
@@ -176,12 +194,27 @@ impl Lambda {
                 settings.sigma
             )));
         }
+        if !(settings.distance >= 0.0 && settings.distance.is_finite()) {
+            return Err(Error::parameter(format!(
+                "`distance={}` is out of range: it must be finite and at least 0",
+                settings.distance
+            )));
+        }
+        if settings.distance > 0.0 && settings.measure != LambdaMeasure::Ndcg {
+            return Err(Error::parameter("`distance` is for NDCG alone; for other measures it must be 0"));
+        }
         Ok(Lambda::unchecked(settings))
     }
 
     /// λ-gradients for a measure, else with the default settings.
     pub fn of(measure: LambdaMeasure) -> Self {
         Lambda::unchecked(LambdaSettings { measure, ..LambdaSettings::default() })
+    }
+
+    /// NDCG-Loss2++ of LambdaLoss, with the μ of its paper.
+    pub fn of_lambda_loss() -> Self {
+        let plain = LambdaSettings::default();
+        Lambda::unchecked(LambdaSettings { k: 0, normalize: false, distance: 10.0, ..plain })
     }
 
     /// The settings it was made with.
@@ -208,7 +241,7 @@ impl Lambda {
 impl QueryLoss for Lambda {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        let Some(mut ranked) = RankedQuery::new(self, query) else { return 0.0 };
+        let Some(mut ranked) = RankedQuery::new(self, query, None) else { return 0.0 };
         let sums = ranked.sums();
         ranked.scatter(&sums.gradient, sums.scale * self.settings.sigma, gradient);
         sums.scale * ranked.loss()
@@ -221,7 +254,7 @@ impl QueryLoss for Lambda {
     fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
         gradient.fill(0.0);
         curvature.fill(0.0);
-        let Some(mut ranked) = RankedQuery::new(self, query) else { return };
+        let Some(mut ranked) = RankedQuery::new(self, query, None) else { return };
         let (sums, sigma) = (ranked.sums(), self.settings.sigma);
         ranked.scatter(&sums.gradient, sums.scale * sigma, gradient);
         ranked.scatter(&sums.curvature, sums.scale * sigma * sigma, curvature);
@@ -231,5 +264,21 @@ impl QueryLoss for Lambda {
         let Some((first, rest)) = labels.split_first() else { return false };
         let first = self.worth(*first);
         rest.iter().any(|&label| self.worth(label) != first)
+    }
+}
+
+/// Without the damping and scaling of `normalize`, which follow the present scores.
+impl Reweighted for Lambda {
+    fn value_and_gradient_in_order(
+        &self,
+        query: ScoredQuery<'_>,
+        anchor: &[f64],
+        gradient: &mut [f64],
+    ) -> f64 {
+        gradient.fill(0.0);
+        let Some(mut ranked) = RankedQuery::new(self, query, Some(anchor)) else { return 0.0 };
+        let sums = ranked.sums();
+        ranked.scatter(&sums.gradient, self.settings.sigma, gradient);
+        ranked.loss()
     }
 }

@@ -18,6 +18,8 @@ mod tests;
 use super::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
 use crate::card::Card;
 use grades::Numbered;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use short_pairs::ShortPairs;
 
 pub use grades::GradeWeights;
@@ -37,7 +39,8 @@ pub(super) const SQUARED: Card = Card {
 };
 
 /// How much a query's pairs count together: μ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum PairSum {
     /// Every pair counts 1, so a query counts more the more pairs it has.
     #[default]

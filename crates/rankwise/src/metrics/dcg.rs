@@ -50,6 +50,11 @@ impl Dcg {
         }
     }
 
+    /// Whether a place, from 0, counts.
+    pub(crate) fn reaches(&self, place: usize) -> bool {
+        place < self.depth
+    }
+
     /// The DCG of the best order.
     pub(crate) fn ideal(&self, labels: &[f32]) -> f64 {
         let mut sum = 0.0;

@@ -59,16 +59,7 @@ impl Ranker {
 
     /// Reads a model from `path`: ours, or one of another tool, see [`interchange`](super::interchange).
     pub fn load(path: &Path) -> Result<Ranker> {
-        let mut source = Source::open(path)?;
-        let limit = size_limit(path);
-        let mut bytes = Vec::new();
-        source.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
-        let read = if bytes.len() as u64 > limit {
-            Err(Error::model(format!("it is larger than {limit} bytes")))
-        } else {
-            Self::from_bytes(&bytes)
-        };
-        read.map_err(|e| Error::model(format!("{} cannot be used as a model: {e}", path.display())))
+        read_bytes(path).and_then(|bytes| Self::from_bytes(&bytes).map_err(|e| cannot_be_used(path, &e)))
     }
 
     /// The bytes of the model's file.
@@ -107,6 +98,22 @@ impl Ranker {
         ranker.check()?;
         Ok(ranker)
     }
+}
+
+/// The bytes of a model's file of any format, taken out of `.gz` and `.zst`.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    let mut source = Source::open(path)?;
+    let limit = size_limit(path);
+    let mut bytes = Vec::new();
+    source.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
+    if bytes.len() as u64 > limit {
+        return Err(cannot_be_used(path, &Error::model(format!("it is larger than {limit} bytes"))));
+    }
+    Ok(bytes)
+}
+
+fn cannot_be_used(path: &Path, reason: &Error) -> Error {
+    Error::model(format!("{} cannot be used as a model: {reason}", path.display()))
 }
 
 /// How many bytes to read of a file at the most.

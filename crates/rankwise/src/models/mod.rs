@@ -4,6 +4,7 @@ mod ensemble;
 mod file;
 pub mod insight;
 pub mod interchange;
+pub(crate) mod mlp;
 mod ordinal;
 mod ranker;
 mod record;
@@ -14,7 +15,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use ensemble::{Combine, Ensemble};
-pub use file::checksum;
+pub use file::{checksum, read_bytes};
+pub use mlp::{Activation, Layer, Mlp};
 pub use ranker::{LearnerCard, Ranker};
 pub use record::{Outcome, Record};
 
@@ -47,6 +49,8 @@ pub enum Model {
     },
     /// A sum of trees.
     Ensemble(Ensemble),
+    /// A network of units in layers.
+    Mlp(Mlp),
 }
 
 impl Model {
@@ -55,6 +59,7 @@ impl Model {
         match self {
             Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => weights.len(),
             Model::Ensemble(ensemble) => ensemble.width(),
+            Model::Mlp(mlp) => mlp.width(),
         }
     }
 
@@ -70,6 +75,7 @@ impl Model {
         }
         let scores = match self {
             Model::Ensemble(ensemble) => ensemble.score_all(data),
+            Model::Mlp(mlp) => mlp.score_all(data),
             _ => self.scores_by_query(data),
         };
         match scores.iter().position(|s| !s.is_finite()) {
@@ -105,6 +111,7 @@ impl Scorer for Model {
             }
             Model::Ordinal { weights, .. } => query.dot(weights, out),
             Model::Ensemble(ensemble) => ensemble.score(query, out),
+            Model::Mlp(mlp) => mlp.score(query, out),
         }
     }
 }

@@ -22,8 +22,8 @@ impl Model {
     /// Refuses what no learner could have made.
     pub(super) fn check(&self) -> Result<()> {
         let (thresholds, grades) = match self {
-            // An ensemble is checked as it is made.
-            Model::Linear { .. } | Model::Ensemble(_) => return Ok(()),
+            // Ensembles and networks are checked as they are made.
+            Model::Linear { .. } | Model::Ensemble(_) | Model::Mlp(_) => return Ok(()),
             Model::Ordinal { thresholds, grades, .. } => (thresholds, grades),
         };
         if grades.len() != thresholds.len() + 1 {

@@ -3,6 +3,7 @@
 mod bundle;
 mod certified;
 mod conjugate_gradient;
+mod held_risk;
 mod lbfgs;
 mod least_squares;
 mod line_search;
@@ -19,6 +20,7 @@ mod vectors;
 pub use bundle::Bundle;
 pub use certified::CertifiedFit;
 pub use conjugate_gradient::conjugate_gradient;
+pub use held_risk::HeldRisk;
 pub use lbfgs::{Ending, Lbfgs, LbfgsFit};
 pub use least_squares::{RidgeFit, ridge};
 pub use line_search::LineSearch;

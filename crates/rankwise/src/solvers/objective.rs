@@ -114,7 +114,7 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
     /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each piece of the queries that count,
     /// where `each` is given a number in `self.queries`, the query and its scores `X_q·w`, sets its last argument to
     /// `g_q` and returns `f_q`. The pieces are the same for any number of threads.
-    fn over_queries(
+    pub(super) fn over_queries(
         &self,
         w: &[f64],
         each: impl Fn(usize, Query<'_>, &[f64], &mut [f64]) -> f64 + Sync,
@@ -137,7 +137,12 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
         })
     }
 
-    fn seed(&self, query: Query<'_>) -> u64 {
+    /// The loss of one query.
+    pub(super) fn loss(&self) -> &L {
+        &self.loss
+    }
+
+    pub(super) fn seed(&self, query: Query<'_>) -> u64 {
         rng::derive(self.seed, &[query.index() as u64])
     }
 }
@@ -185,7 +190,7 @@ impl<L: SecondOrder> Curvature for LinearRisk<'_, L> {
 }
 
 /// The sum of parts in their order: its value; the slope goes to `gradient`.
-fn total_of(parts: Vec<(f64, Vec<f64>)>, gradient: &mut [f64]) -> f64 {
+pub(super) fn total_of(parts: Vec<(f64, Vec<f64>)>, gradient: &mut [f64]) -> f64 {
     gradient.fill(0.0);
     parts.iter().for_each(|(_, slope)| add_all(gradient, slope));
     parts.iter().map(|(value, _)| value).sum()

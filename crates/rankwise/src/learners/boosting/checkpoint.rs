@@ -47,8 +47,11 @@ impl Checkpoint {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::model(format!("the checkpoint {shown} cannot be read: {e}"))),
         };
-        let damaged =
-            || Error::model(format!("{shown} is no checkpoint, or damaged; remove it to start afresh"));
+        let damaged = || {
+            Error::model(format!(
+                "{shown} is no checkpoint, or damaged; name another file, or remove it if it was one"
+            ))
+        };
         let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(|_| damaged())?;
         if checksum(envelope.state.get().as_bytes()) != envelope.checksum {
             return Err(damaged());

@@ -1,6 +1,6 @@
 //! The sums over the pairs of one query, in the order of its scores.
 //!
-//! For places a < b let `z = exp(σ(s_b − sₐ)) ≤ 1`. Then
+//! For places a < b let `z = exp(σ(s_b − sₐ))`, at most 1 unless the order is that of other scores. Then
 //!
 //! ```text
 //! ρ = z/(1+z) where a is the better, 1/(1+z) where b is ,    ρ(1−ρ) = z/(1+z)²
@@ -12,6 +12,7 @@
 
 use super::swaps::Swaps;
 use super::{Lambda, LambdaMeasure, ScoredQuery};
+use crate::losses::odds::ln;
 use crate::rank::Ranking;
 use pulp::{Arch, NullaryFnOnce};
 
@@ -33,6 +34,10 @@ pub(super) struct RankedQuery<'a> {
     is_wide: bool,
     /// `|ΔZ|` is divided by `damping[0] + damping[1]·|sₐ − s_b|`.
     damping: [f64; 2],
+    /// Whether all pairs are scaled together.
+    is_scaled: bool,
+    /// `μ(v_d − v_{d+1})` of LambdaLoss for distances d from 0; empty for LambdaRank.
+    near: Vec<f64>,
 }
 
 /// Sums over a query's pairs, in the order of its scores.
@@ -46,9 +51,9 @@ pub(super) struct Sums {
 }
 
 impl<'a> RankedQuery<'a> {
-    /// The query, unless it has no pair that counts.
-    pub fn new(loss: &'a Lambda, query: ScoredQuery<'_>) -> Option<Self> {
-        let ranking = Ranking::by_scores(query.scores);
+    /// The query, unless it has no pair that counts, in the order of its scores or of others that are given.
+    pub fn new(loss: &'a Lambda, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> Option<Self> {
+        let ranking = Ranking::by_scores(anchor.unwrap_or(query.scores));
         let order = ranking.order();
         let mut worths: Vec<f64> = order.iter().map(|&d| loss.worth(query.labels[d as usize])).collect();
         if worths.iter().all(|worth| *worth == worths[0]) {
@@ -61,7 +66,8 @@ impl<'a> RankedQuery<'a> {
         };
         worths.iter_mut().for_each(|worth| *worth /= total);
         let mut scores: Vec<f64> = order.iter().map(|&d| query.scores[d as usize]).collect();
-        let (best, worst) = (scores[0], scores[scores.len() - 1]);
+        let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
         scores.resize(scores.len().next_multiple_of(LANES), worst);
         let sigma = loss.settings.sigma;
         let is_wide = sigma * (best - worst) > WIDEST;
@@ -69,8 +75,10 @@ impl<'a> RankedQuery<'a> {
             true => vec![0.0; scores.len()],
             false => scores.iter().map(|score| (sigma * (score - best)).exp()).collect(),
         };
-        let damping = if loss.settings.normalize && best != worst { [0.01, 1.0] } else { [1.0, 0.0] };
-        Some(RankedQuery { loss, ranking, worths, scores, powers, is_wide, damping })
+        let is_scaled = loss.settings.normalize && anchor.is_none();
+        let damping = if is_scaled && best != worst { [0.01, 1.0] } else { [1.0, 0.0] };
+        let near = near(loss, worths.len());
+        Some(RankedQuery { loss, ranking, worths, scores, powers, is_wide, damping, is_scaled, near })
     }
 
     /// Adds up all pairs.
@@ -83,24 +91,14 @@ impl<'a> RankedQuery<'a> {
             curvature[place] += curve;
         }
         let both_sides = 2.0 * self.loss.settings.sigma * add_up(&absolute);
-        let is_scaled = self.loss.settings.normalize && both_sides > 0.0;
+        let is_scaled = self.is_scaled && both_sides > 0.0;
         let scale = if is_scaled { both_sides.ln_1p() / (std::f64::consts::LN_2 * both_sides) } else { 1.0 };
         Sums { gradient, curvature, scale }
     }
 
     /// The weighted pair logistic loss, not scaled.
     pub fn loss(&mut self) -> f64 {
-        let (sigma, mut total) = (self.loss.settings.sigma, 0.0);
-        self.each_row(|row| {
-            let pairs = row.changes.iter().zip(row.scores).zip(row.powers);
-            for ((change, score), power) in pairs.filter(|((change, _), _)| **change != 0.0) {
-                let ahead = row.score - score;
-                let lost_lead = if *change < 0.0 { sigma * ahead } else { 0.0 };
-                let weight = change.abs() / (row.damping[0] + row.damping[1] * ahead);
-                total += weight * (lost_lead + (power * row.inverse).ln_1p());
-            }
-        });
-        total
+        Arch::new().dispatch(AddUpLoss { query: self })
     }
 
     /// Puts a column times `factor` back into the order of the query.
@@ -126,11 +124,14 @@ impl<'a> RankedQuery<'a> {
                 continue;
             }
             row.changes(from, &self.worths[from..], &mut changes[from..n]);
+            if !self.near.is_empty() {
+                add_near(&self.worths[a..], &self.near, &mut changes[a..n]);
+            }
             changes[from..=a].fill(0.0);
             if self.is_wide {
                 let sigma = self.loss.settings.sigma;
                 for (power, score) in self.powers[from..].iter_mut().zip(&self.scores[from..]) {
-                    *power = (sigma * (score - self.scores[a])).min(0.0).exp();
+                    *power = (sigma * (score - self.scores[a])).clamp(-WIDEST, WIDEST).exp();
                 }
             }
             visit(PairRow {
@@ -144,6 +145,25 @@ impl<'a> RankedQuery<'a> {
                 powers: &self.powers[from..],
             });
         }
+    }
+}
+
+/// `μ(v_d − v_{d+1})` for d below n; nothing for LambdaRank. v_d is the discount of the place d − 1.
+fn near(loss: &Lambda, n: usize) -> Vec<f64> {
+    let mu = loss.settings.distance;
+    if mu == 0.0 {
+        return Vec::new();
+    }
+    let v = |d: usize| loss.dcg.discounts.at(d - 1);
+    std::iter::once(0.0).chain((1..n).map(|d| mu * (v(d) - v(d + 1)))).collect()
+}
+
+/// What the distance from the first of these documents adds to their changes.
+#[inline(always)]
+fn add_near(worths: &[f64], near: &[f64], changes: &mut [f64]) {
+    let worth = worths[0];
+    for ((change, other), near) in changes.iter_mut().zip(worths).zip(near) {
+        *change += (worth - other) * near;
     }
 }
 
@@ -163,6 +183,29 @@ impl NullaryFnOnce for AddUp<'_, '_> {
             #[inline(always)]
             |row| self.columns.add(row),
         );
+    }
+}
+
+/// The adding up of the loss of all rows.
+struct AddUpLoss<'a, 'b> {
+    query: &'a mut RankedQuery<'b>,
+}
+
+impl NullaryFnOnce for AddUpLoss<'_, '_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let (sigma, mut total) = (self.query.loss.settings.sigma, 0.0);
+        let mut terms = vec![0.0; self.query.scores.len()];
+        self.query.each_row(
+            #[inline(always)]
+            |row| {
+                pair_losses(&row, sigma, &mut terms[row.from..]);
+                total += add_up(&terms[row.from..]);
+            },
+        );
+        total
     }
 }
 
@@ -231,6 +274,22 @@ fn pair_terms(row: &PairRow<'_>, lambdas: &mut [f64], curves: &mut [f64]) {
         let worse = if changes[b] > 0.0 { z } else { 1.0 };
         lambdas[b] = changes[b] * worse * sum * quotient;
         curves[b] = changes[b].abs() * z * quotient;
+    }
+}
+
+/// The weighted loss of each pair, damped.
+#[inline(always)]
+fn pair_losses(row: &PairRow<'_>, sigma: f64, losses: &mut [f64]) {
+    let n = row.changes.len();
+    let (changes, scores, powers, losses) =
+        (&row.changes[..n], &row.scores[..n], &row.powers[..n], &mut losses[..n]);
+    let (score, inverse, [base, slope]) = (row.score, row.inverse, row.damping);
+    for b in 0..n {
+        let ahead = score - scores[b];
+        let lost_lead = if changes[b] < 0.0 { sigma * ahead } else { 0.0 };
+        // No less than −σ·ahead, which it is where z was cut.
+        let log = ln(1.0 + powers[b] * inverse).max(-sigma * ahead);
+        losses[b] = changes[b].abs() / (base + slope * ahead.abs()) * (lost_lead + log);
     }
 }
 

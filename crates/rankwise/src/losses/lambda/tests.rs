@@ -264,3 +264,65 @@ fn names_are_those_of_the_measures_and_bad_settings_are_refused() {
     let threshold = LambdaSettings { threshold: 0.0, ..LambdaSettings::default() };
     assert!(refusal(threshold).contains("threshold"));
 }
+
+/// A pair of LambdaLoss by its definition, ranks from 1.
+fn lambda_loss_pairs(labels: &[f32], order_by: &[f64], mu: f64) -> Vec<Pair> {
+    let order = order_of(order_by);
+    let gain = |d: usize| 2_f64.powf(grade(labels[d]).max(0.0).into()) - 1.0;
+    let mut gains: Vec<f64> = (0..labels.len()).map(gain).collect();
+    gains.sort_by(|a, b| b.total_cmp(a));
+    let discount = |rank: usize| 1.0 / (1.0 + rank as f64).log2();
+    let ideal: f64 = gains.iter().enumerate().map(|(place, gain)| gain * discount(place + 1)).sum();
+    let mut pairs = Vec::new();
+    for below in 0..order.len() {
+        for above in 0..below {
+            let (a, b) = (order[above] as usize, order[below] as usize);
+            let apart = (gain(a) - gain(b)).abs() / ideal;
+            let places = discount(above + 1) - discount(below + 1);
+            let distance = discount(below - above) - discount(below - above + 1);
+            let (better, worse) = if gain(a) > gain(b) { (a, b) } else { (b, a) };
+            if apart > 0.0 {
+                pairs.push((better, worse, apart * (places + mu * distance)));
+            }
+        }
+    }
+    pairs
+}
+
+/// LambdaLoss in the present order and, like LambdaRank, in an order that is held fast while scores change.
+#[test]
+fn lambda_loss_and_held_orders_are_as_defined() {
+    let mut random = rng::stream(8, &[]);
+    for (n, range) in [2, 5, 9, 30].into_iter().flat_map(|n| [(n, 2.0), (n, 295.0), (n, 900.0)]) {
+        let labels: Vec<f32> =
+            (0..n).map(|_| [0.0, 1.0, 2.0, -1.0, f32::NAN][random.random_range(0..5)]).collect();
+        let mut draw = || (0..n).map(|_| range * random.random::<f64>()).collect::<Vec<f64>>();
+        let (scores, anchor) = (draw(), draw());
+        for mu in [0.0, 0.5, 10.0] {
+            let plain = LambdaSettings { k: 0, normalize: false, ..LambdaSettings::default() };
+            let loss = Lambda::new(LambdaSettings { distance: mu, ..plain }).unwrap();
+            let query = ScoredQuery { labels: &labels, scores: &scores, seed: 0 };
+            let (mut present, mut held) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+            let values = [
+                loss.value_and_gradient(query, &mut present),
+                loss.value_and_gradient_in_order(query, &anchor, &mut held),
+            ];
+            for (value, gradient, order_by) in [(values[0], present, &scores), (values[1], held, &anchor)] {
+                let pairs = lambda_loss_pairs(&labels, order_by, mu);
+                let expected = loss_of(&pairs, 1.0, &scores);
+                let case = format!("{n} documents within {range}, mu = {mu}");
+                assert_close(&case, value, expected, 1e-11 * (1.0 + expected));
+                let mut slopes = vec![0.0; n];
+                for &(i, j, weight) in &pairs {
+                    let slope = weight * rho(1.0, scores[i] - scores[j]);
+                    slopes[i] -= slope;
+                    slopes[j] += slope;
+                }
+                (0..n).for_each(|i| assert_close(&case, gradient[i], slopes[i], 1e-11 * (1.0 + mu)));
+            }
+        }
+    }
+    assert!(Lambda::new(LambdaSettings { distance: -1.0, ..LambdaSettings::default() }).is_err());
+    let map = LambdaSettings { measure: LambdaMeasure::Map, distance: 1.0, ..LambdaSettings::default() };
+    assert!(Lambda::new(map).unwrap_err().to_string().contains("NDCG alone"));
+}

@@ -37,6 +37,13 @@ fn used_columns(model: &Model) -> Vec<bool> {
             }
             used
         }
+        Model::Mlp(mlp) => {
+            let units = mlp.layers()[0].weights.chunks_exact(mlp.width());
+            let mut used = vec![false; mlp.width()];
+            units.for_each(|unit| used.iter_mut().zip(unit).for_each(|(used, &w)| *used |= w != 0.0));
+            used.iter_mut().zip(mlp.factors()).for_each(|(used, &factor)| *used &= factor != 0.0);
+            used
+        }
     }
 }
 

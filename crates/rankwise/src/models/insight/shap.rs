@@ -39,8 +39,8 @@ enum Kind<'a> {
 }
 
 impl<'a> Explainer<'a> {
-    /// An explainer of `model`; an error where its scores are no sums (several outputs that are combined), or where
-    /// its trees do not say how many documents reached their leaves.
+    /// An explainer of `model`; an error where its scores are no sums (a network, several outputs that are combined), or
+    /// where its trees do not say how many documents reached their leaves.
     pub fn new(model: &'a Model) -> Result<Self> {
         let (base, kind) = match model {
             Model::Linear { weights, bias } => (*bias, Kind::Linear(weights)),
@@ -49,6 +49,12 @@ impl<'a> Explainer<'a> {
                 check_sum(ensemble)?;
                 let forest = Forest::new(ensemble, &used_columns(model))?;
                 (ensemble.base()[0] + forest.expectation(), Kind::Trees(forest))
+            }
+            Model::Mlp(_) => {
+                return Err(Error::parameter(
+                    "the model is a network, whose scores are no sums over features, so they cannot be explained; \
+                     importance and partial dependence can be asked of it",
+                ));
             }
         };
         Ok(Explainer { model, base, kind })

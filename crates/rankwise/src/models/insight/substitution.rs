@@ -2,7 +2,7 @@
 
 use super::value;
 use crate::data::Row;
-use crate::models::{Ensemble, Model};
+use crate::models::{Ensemble, Mlp, Model};
 use std::cell::Cell;
 
 /// Scores documents with other values in some columns. A tree that does not test them on a document's way is walked
@@ -51,6 +51,7 @@ impl<'a> Substitution<'a> {
                     found(i, self.combined(ensemble));
                 }
             }
+            Model::Mlp(mlp) => self.network(mlp, row, candidates, found),
         }
     }
 
@@ -69,6 +70,27 @@ impl<'a> Substitution<'a> {
             let change = |(&c, &x): (&usize, &f32)| weights[c] * (known(x) - known(value(row, c)));
             found(i, score + changes.map(change).sum::<f64>());
         }
+    }
+
+    fn network<V: AsRef<[f32]>>(
+        &self,
+        mlp: &Mlp,
+        row: Row<'_>,
+        candidates: impl Iterator<Item = V>,
+        mut found: impl FnMut(usize, f64),
+    ) {
+        let own: Vec<f32> = (0..mlp.width()).map(|column| value(row, column)).collect();
+        let mut rows = Vec::new();
+        for values in candidates {
+            let first = rows.len();
+            rows.extend_from_slice(&own);
+            for (&column, &x) in self.columns.iter().zip(values.as_ref()) {
+                rows[first + column] = x;
+            }
+        }
+        let mut scores = vec![0.0; rows.len() / mlp.width()];
+        mlp.score_rows(rows.chunks_exact(mlp.width()).map(Row::Dense), &mut scores);
+        scores.into_iter().enumerate().for_each(|(i, score)| found(i, score));
     }
 
     /// Walks all trees with the document's own values.

@@ -2,7 +2,7 @@
 //!
 //! `RANKWISE_FUZZ_CASES` sets the number of cases for each reader.
 
-use super::{Format, export, read, samples};
+use super::{Format, export, read, replay, samples};
 use crate::data::files::fuzz::damaged;
 use crate::models::{Model, Ranker};
 use crate::rng;
@@ -86,6 +86,31 @@ fn fuzz(format: Format) {
         }
     }
     assert!(good > 0 && bad > 0, "{good} accepted, {bad} refused, {strange} of another kind");
+}
+
+/// Files for engines are read to be replayed.
+#[test]
+fn damaged_models_for_engines_are_survived() {
+    let ranker = samples::ranker();
+    let linear = Ranker { model: Model::Linear { weights: vec![1.0; 3], bias: 0.0 }, ..ranker.clone() };
+    for format in [Format::RankLib, Format::Elasticsearch, Format::ElasticsearchRankLib, Format::Solr] {
+        let seeds: Vec<Vec<u8>> =
+            [&ranker, &linear].iter().filter_map(|r| export(r, format).ok()).map(|e| e.bytes).collect();
+        let mut random = rng::stream(13, &[format as u64]);
+        let (mut good, mut bad) = (0u64, 0u64);
+        for case in 0..cases() / 4 {
+            let bytes = damaged(&seeds[case as usize % seeds.len()], PIECES, &mut random);
+            match replay(&bytes, format, &ranker, &[vec![0.5, f32::NAN, -3.0]]) {
+                Ok(_) => good += 1,
+                Err(error) => {
+                    bad += 1;
+                    let told = error.to_string();
+                    assert!(told.len() < 800 && !told.contains(char::is_control), "{told:?}");
+                }
+            }
+        }
+        assert!(good > 0 && bad > 0, "{format:?}: {good} accepted, {bad} refused");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writes an ensemble as LightGBM's text, version 4. The base goes into the first tree, as LightGBM itself does.
 
 use super::lightgbm::{DEFAULT_LEFT, ZERO};
-use super::{below, with_base_in_first};
+use super::{Apart, Exported, below, with_base_in_first};
 use crate::error::Result;
 use crate::models::{Ensemble, Ranker};
 use crate::trees::Tree;
@@ -11,17 +11,20 @@ use std::fmt::Write;
 const MISSING_IS_NAN: u8 = 2 << 2;
 
 /// The model as LightGBM's text.
-pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, notes: &mut Vec<String>) -> Result<Vec<u8>> {
+pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, out: &mut Exported) -> Result<Vec<u8>> {
+    out.single = false;
     let trees = with_base_in_first(ensemble);
     let affected = trees.iter().flat_map(|tree| &tree.thresholds).filter(|&&t| near_zero(t)).count();
     if affected > 0 {
-        notes.push(format!(
+        let beside = [((-ZERO).next_down(), -f32::from_bits(1)), (0.0, ZERO)];
+        out.apart = beside.map(|(above, up_to)| Apart { column: None, above, up_to }).to_vec();
+        out.notes.push(format!(
             "LightGBM takes values within 1e-35 of 0 as 0, and {affected} of the model's tests tell such values apart"
         ));
     }
     let blocks: Vec<String> = trees.iter().enumerate().map(|(i, tree)| block(i, tree)).collect();
     let sizes: Vec<usize> = blocks.iter().map(String::len).collect();
-    let names = names(ranker, ensemble.width(), notes);
+    let names = names(ranker, ensemble.width(), &mut out.notes);
     let mut text = format!(
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={}\n\
          objective=lambdarank\nfeature_names={}\nfeature_infos={}\ntree_sizes={}\n\n",

@@ -1,113 +1,100 @@
-//! Tree ensembles of other tools: read as our own, and written for those who score elsewhere.
+//! Models of other tools: tree ensembles read as our own, and ours written for those who score elsewhere.
 //!
-//! [`Ranker::load`] knows the files of LightGBM (text) and XGBoost (JSON, UBJSON) by their first bytes;
-//! [`export`] writes them, and RankLib's. What a file cannot say is refused or told in a note, never dropped.
+//! [`Ranker::load`] knows the files of LightGBM (text) and XGBoost (JSON, UBJSON) by their first bytes; [`export`]
+//! writes them, and those of RankLib, ONNX, Elasticsearch, OpenSearch and Solr. What a file cannot say is refused or
+//! told in a note, never dropped. [`Vectors`] say what an exported model must answer, and [`replay`] what it does.
 
 mod document;
+mod elastic;
 mod foreign;
+mod forest;
+mod format;
 #[cfg(test)]
 mod fuzz;
 mod lightgbm;
 mod lightgbm_writer;
 mod loose;
+mod onnx;
+mod onnx_writer;
 mod ranklib;
+mod ranklib_reader;
+mod replay;
 #[cfg(test)]
 mod samples;
+mod solr;
 mod ubjson;
+mod vectors;
 mod xgboost;
 mod xgboost_writer;
 
 use super::{Combine, Ensemble, Model, Ranker};
-use crate::card;
 use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
-use std::path::Path;
+use std::collections::HashSet;
 
-/// The file formats of ensembles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// Our own, as [`Ranker::save`] writes it.
-    Rankwise,
-    /// LightGBM's text model, version 4.
-    LightGbm,
-    /// XGBoost's JSON model.
-    XgBoost,
-    /// XGBoost's UBJSON model.
-    XgBoostUbj,
-    /// RankLib's LambdaMART.
-    RankLib,
-}
+pub use format::Format;
+pub use replay::replay;
+pub use vectors::{Vectors, Verdict, made_up_rows};
 
 /// A model in the bytes of another tool's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Exported {
     /// The whole file.
     pub bytes: Vec<u8>,
     /// Where the file may score otherwise than the model, and what it could not take along.
     pub notes: Vec<String>,
+    /// What the file's scores lack: a bias that it has no place for.
+    pub lacks: f64,
+    /// Whether the file takes missing values as 0 where the model does otherwise.
+    pub missing_as_zero: bool,
+    /// Whether it scores in single precision.
+    pub single: bool,
+    /// Values that the file sends another way than the model, as the notes tell.
+    pub apart: Vec<Apart>,
 }
 
-impl Format {
-    /// All of them.
-    pub const ALL: [Format; 5] =
-        [Format::Rankwise, Format::LightGbm, Format::XgBoost, Format::XgBoostUbj, Format::RankLib];
-
-    /// Its name, as typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Rankwise => "rankwise",
-            Format::LightGbm => "lightgbm",
-            Format::XgBoost => "xgboost",
-            Format::XgBoostUbj => "xgboost-ubj",
-            Format::RankLib => "ranklib",
-        }
-    }
-
-    /// The format called `name`.
-    pub fn parse(name: &str) -> Result<Format> {
-        let known = Format::ALL.map(Format::name);
-        Format::ALL
-            .into_iter()
-            .find(|f| f.name() == name)
-            .ok_or_else(|| card::unknown("model format", name, &known))
-    }
-
-    /// The format that the ending of `path` stands for: `.txt`, `.ubj` or `.xml`, and then maybe `.gz` or `.zst`.
-    /// A `.json` may be ours or XGBoost's, so it has to be said which.
-    pub fn of_path(path: &Path) -> Result<Format> {
-        let name = path.to_string_lossy().to_ascii_lowercase();
-        let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
-        match name.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("txt") => Ok(Format::LightGbm),
-            Some("ubj") => Ok(Format::XgBoostUbj),
-            Some("xml") => Ok(Format::RankLib),
-            Some("json") => Err(Error::parameter(format!(
-                "{} may be a model of rankwise or of xgboost: say which format it is to have",
-                path.display()
-            ))),
-            _ => Err(Error::parameter(format!(
-                "the ending of {} does not say which format it is to have: {}",
-                path.display(),
-                Format::ALL.map(Format::name).join(", ")
-            ))),
-        }
-    }
+/// Values `above < x ≤ up_to` of a feature.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Apart {
+    /// The feature's column; every column where it is not given.
+    pub column: Option<usize>,
+    /// Values are above this,
+    pub above: f32,
+    /// and at most this.
+    pub up_to: f32,
 }
 
 /// The model as a file of `format`.
 pub fn export(ranker: &Ranker, format: Format) -> Result<Exported> {
-    let mut notes = scaling_note(ranker);
-    let bytes = match format {
-        Format::Rankwise => return Ok(Exported { bytes: ranker.to_bytes(), notes: Vec::new() }),
-        Format::LightGbm => lightgbm_writer::write(ranker, sum_of_trees(ranker)?, &mut notes)?,
-        Format::XgBoost => xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut notes)?.to_json(),
-        Format::XgBoostUbj => {
-            xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut notes)?.to_ubjson()
-        }
-        Format::RankLib => ranklib::write(ranker, sum_of_trees(ranker)?, &mut notes)?,
+    let mut out = Exported {
+        bytes: Vec::new(),
+        notes: Vec::new(),
+        lacks: 0.0,
+        missing_as_zero: false,
+        single: true,
+        apart: Vec::new(),
     };
-    Ok(Exported { bytes, notes })
+    if format != Format::Rankwise {
+        out.notes = scaling_note(ranker);
+    }
+    out.bytes = match format {
+        Format::Rankwise => {
+            out.single = false;
+            ranker.to_bytes()
+        }
+        Format::LightGbm => lightgbm_writer::write(ranker, sum_of_trees(ranker)?, &mut out)?,
+        Format::XgBoost => xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut out.notes)?.to_json(),
+        Format::XgBoostUbj => {
+            xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut out.notes)?.to_ubjson()
+        }
+        Format::RankLib => ranklib::write(ranker, sum_of_trees(ranker)?, &mut out)?,
+        Format::Onnx => onnx_writer::write(ranker, &mut out)?,
+        Format::Elasticsearch => elastic::write(ranker, &mut out)?,
+        Format::ElasticsearchRankLib => elastic::write_ranklib(ranker, &mut out)?,
+        Format::Solr => solr::write(ranker, &mut out)?,
+    };
+    Ok(out)
 }
 
 /// Reads the model of another tool; `None` where the bytes do not look like one.
@@ -133,6 +120,23 @@ fn scaling_note(ranker: &Ranker) -> Vec<String> {
     ranker.normalizer.iter().map(told).collect()
 }
 
+/// What search engines score by.
+enum Shape<'a> {
+    Linear { weights: &'a [f64], bias: f64 },
+    Trees(&'a Ensemble),
+}
+
+fn shape(ranker: &Ranker) -> Result<Shape<'_>> {
+    match &ranker.model {
+        Model::Linear { weights, bias } => Ok(Shape::Linear { weights, bias: *bias }),
+        Model::Ordinal { weights, .. } => Ok(Shape::Linear { weights, bias: 0.0 }),
+        Model::Ensemble(_) => sum_of_trees(ranker).map(Shape::Trees),
+        Model::Mlp(_) => Err(Error::model(
+            "the model is a network, and this format holds weights or sums of trees: ONNX takes networks",
+        )),
+    }
+}
+
 /// The one shape that the other tools have, too.
 fn sum_of_trees(ranker: &Ranker) -> Result<&Ensemble> {
     match &ranker.model {
@@ -153,6 +157,59 @@ fn with_base_in_first(ensemble: &Ensemble) -> Vec<Tree> {
         None => trees.push(Tree::constant(base, 0.0)),
     }
     trees
+}
+
+/// What each feature is called, where names are all that a file knows features by.
+fn unique_names(ranker: &Ranker, notes: &mut Vec<String>) -> Result<Vec<String>> {
+    let names: Vec<String> = (0..ranker.model.width()).map(|column| ranker.columns.name(column)).collect();
+    let mut seen = HashSet::new();
+    if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+        return Err(Error::model(format!(
+            "two of the model's features are called {}, and this format knows features by name",
+            foreign::quoted(twice)
+        )));
+    }
+    if ranker.columns.names.is_none() {
+        notes.push(format!(
+            "the model's features have no names: they are called by their numbers, {} to {}",
+            names[0],
+            names[names.len() - 1]
+        ));
+    }
+    Ok(names)
+}
+
+/// Refuses what single precision cannot hold, and says that `tool` computes in it.
+fn in_single<'a>(
+    tool: &str,
+    values: impl IntoIterator<Item = &'a f64>,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    if let Some(large) = values.into_iter().find(|value| !(**value as f32).is_finite()) {
+        return Err(Error::model(format!(
+            "{tool} keeps values in single precision, and {large} is too large"
+        )));
+    }
+    notes.push(format!("{tool} computes in single precision: scores agree to about six digits"));
+    Ok(())
+}
+
+/// Leaves out a bias that a file has no place for, and says so.
+fn leave_out_bias(tool: &str, bias: f64, out: &mut Exported) {
+    if bias != 0.0 {
+        out.lacks = bias;
+        out.notes.push(format!(
+            "{tool} has no place for the model's bias of {bias}: scores lack it, and keep their order"
+        ));
+    }
+}
+
+/// How many tests send missing values another way than 0.
+fn missing_unlike_zero(trees: &[Tree]) -> usize {
+    let unlike = |tree: &Tree| {
+        tree.thresholds.iter().zip(&tree.missing_left).filter(|(t, left)| (0.0 <= **t) != **left).count()
+    };
+    trees.iter().map(unlike).sum()
 }
 
 /// What the leaves below each inner node have together.
@@ -190,20 +247,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_known_by_name_and_ending() {
-        for format in Format::ALL {
-            assert_eq!(Format::parse(format.name()).unwrap(), format);
-        }
-        assert!(Format::parse("lightgmb").unwrap_err().to_string().contains("`lightgbm`"));
-        let of = |name: &str| Format::of_path(Path::new(name));
-        assert_eq!(of("a/m.txt").unwrap(), Format::LightGbm);
-        assert_eq!(of("m.UBJ.zst").unwrap(), Format::XgBoostUbj);
-        assert_eq!(of("m.xml.gz").unwrap(), Format::RankLib);
-        assert!(of("m.json").unwrap_err().to_string().contains("rankwise or of xgboost"));
-        assert!(of("txt").unwrap_err().to_string().contains("does not say"));
-    }
-
-    #[test]
     fn what_no_file_can_say_is_refused_or_told() {
         let mut linear = ranker();
         linear.model = Model::Linear { weights: vec![1.0; 3], bias: 0.0 };
@@ -213,9 +256,10 @@ mod tests {
         let mut scaled = ranker();
         scaled.normalizer = Some(crate::data::Normalizer::parse("min-max").unwrap());
         for format in Format::ALL.into_iter().filter(|f| *f != Format::Rankwise) {
-            let refusal = |ranker| export(ranker, format).unwrap_err().to_string();
-            assert!(refusal(&linear).contains("no trees"));
-            assert!(refusal(&several).contains("several outputs"));
+            let told = |ranker| export(ranker, format).map_or_else(|e| e.to_string(), |_| "done".into());
+            let engine = [Format::Onnx, Format::Elasticsearch, Format::Solr].contains(&format);
+            assert!(told(&linear).contains(if engine { "done" } else { "no trees" }));
+            assert!(told(&several).contains(if format == Format::Onnx { "done" } else { "several outputs" }));
             assert!(export(&scaled, format).unwrap().notes[0].contains("min-max"));
         }
         assert_eq!(export(&scaled, Format::Rankwise).unwrap().bytes, scaled.to_bytes());

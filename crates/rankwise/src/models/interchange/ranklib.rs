@@ -3,17 +3,16 @@
 //! A value goes left where it is at most the threshold; what is missing is 0. Scores are summed in f32.
 
 use super::foreign::quoted;
-use super::with_base_in_first;
+use super::{Exported, in_single, missing_unlike_zero, with_base_in_first};
 use crate::error::{Error, Result};
 use crate::models::{Ensemble, Ranker};
 use crate::trees::{Child, Tree};
 
 /// The model as RankLib's file.
-pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, notes: &mut Vec<String>) -> Result<Vec<u8>> {
-    let trees = with_base_in_first(ensemble);
+pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, out: &mut Exported) -> Result<Vec<u8>> {
     let first_id = match &ranker.columns.names {
         Some(names) => {
-            notes.push(format!(
+            out.notes.push(format!(
                 "RankLib knows features by number: {} is 1, and so on to {}, which is {}",
                 quoted(&names[0]),
                 quoted(&names[names.len() - 1]),
@@ -23,18 +22,20 @@ pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, notes: &mut Vec<String
         }
         None => ranker.columns.first_id,
     };
-    if first_id == 0 && trees.iter().any(|tree| tree.features.contains(&0)) {
+    if first_id == 0 && ensemble.trees().iter().any(|tree| tree.features.contains(&0)) {
         return Err(Error::model("the model tests feature 0, and RankLib counts features from 1"));
     }
-    if let Some(large) = trees.iter().flat_map(|tree| &tree.values).find(|v| !(**v as f32).is_finite()) {
-        return Err(Error::model(format!(
-            "RankLib keeps values in single precision, and {large} is too large"
-        )));
-    }
-    notes.push("RankLib sums in single precision: scores agree to about six digits".into());
-    let affected = trees.iter().map(sent_elsewhere).sum::<usize>();
+    text(ensemble, first_id, out)
+}
+
+/// The text of the model, its first column called `first_id`.
+pub(super) fn text(ensemble: &Ensemble, first_id: u32, out: &mut Exported) -> Result<Vec<u8>> {
+    let trees = with_base_in_first(ensemble);
+    in_single("RankLib", trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
+    let affected = missing_unlike_zero(&trees);
     if affected > 0 {
-        notes.push(format!(
+        out.missing_as_zero = true;
+        out.notes.push(format!(
             "RankLib takes missing values as 0, and {affected} of the model's tests send them another way than 0: \
              documents with missing values there get other scores"
         ));
@@ -53,11 +54,6 @@ pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, notes: &mut Vec<String
     }
     lines.push("</ensemble>".into());
     Ok((lines.join("\n") + "\n").into_bytes())
-}
-
-/// How many tests send missing values another way than 0.
-fn sent_elsewhere(tree: &Tree) -> usize {
-    tree.thresholds.iter().zip(&tree.missing_left).filter(|(t, left)| (0.0 <= **t) != **left).count()
 }
 
 /// A tree as nested elements, written without recursion, since trees may be deep.
@@ -89,7 +85,7 @@ fn put_splits(tree: &Tree, first_id: u32, lines: &mut Vec<String>) {
 }
 
 /// As Java's `Float.parseFloat` reads it.
-fn shown(x: f32) -> String {
+pub(super) fn shown(x: f32) -> String {
     if x.is_finite() {
         return zmij::Buffer::new().format_finite(x).to_string();
     }

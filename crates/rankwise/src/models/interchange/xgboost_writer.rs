@@ -69,15 +69,15 @@ fn texts(fields: &[(&'static str, &str)]) -> Value {
 }
 
 /// The nodes of a tree level by level. XGBoost takes the right child to be the one after the left.
-struct Levels {
-    order: Vec<Child>,
-    left: Vec<i32>,
-    right: Vec<i32>,
+pub(super) struct Levels {
+    pub order: Vec<Child>,
+    pub left: Vec<i32>,
+    pub right: Vec<i32>,
     parents: Vec<i32>,
 }
 
 impl Levels {
-    fn of(tree: &Tree) -> Levels {
+    pub fn of(tree: &Tree) -> Levels {
         let mut levels = Levels {
             order: vec![tree.root()],
             left: Vec::new(),
@@ -154,7 +154,7 @@ fn nodes(tree: &Tree, id: usize, width: &str) -> Value {
 ///
 /// XGBoost takes no infinite features and its JSON has no infinity, so a test that all finite numbers pass or fail
 /// asks whether they are below the least of them: none is.
-fn below_what(t: f32) -> (f32, bool) {
+pub(super) fn below_what(t: f32) -> (f32, bool) {
     if t >= f32::MAX {
         (f32::MIN, true)
     } else if t == f32::NEG_INFINITY {

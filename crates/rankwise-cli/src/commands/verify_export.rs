@@ -1,0 +1,198 @@
+use super::export::some_rows;
+use crate::input::{Input, note_width};
+use crate::{output, python, table};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use rankwise::models::interchange::{Exported, Format, Vectors, Verdict, export, made_up_rows, replay};
+use rankwise::models::{Ranker, read_bytes};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The exit code where scores differ.
+const DIFFERENT: u8 = 1;
+
+/// Rows that are made up at the most.
+const MADE_UP: usize = 4096;
+
+/// Prove that an exported model scores as the model does.
+#[derive(Args)]
+#[command(
+    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime, through a Python that has it. Files for \
+    Elasticsearch, OpenSearch, Solr and RankLib are scored by our own reading of their documentation and sources, \
+    which is not the engine itself: replay the export's test vectors there.\nExits with 1 where a score is further off than \
+    rounding explains.\n\nExamples:\n  rankwise verify-export model.onnx --model model.json --data test.txt\n  \
+    rankwise verify-export solr.json --model model.json"
+)]
+pub(crate) struct VerifyExport {
+    /// The exported file
+    exported: PathBuf,
+
+    /// The model that it was exported from
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+
+    /// Documents to compare besides the rows that are made up
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+
+    /// The format of the exported file; known by its content when not given
+    #[arg(long, value_name = "FORMAT", value_parser = Format::parse)]
+    format: Option<Format>,
+
+    /// The Python that has the runtime; `python3` when not given
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+/// Rows of one origin and what came of them.
+struct Compared {
+    origin: String,
+    vectors: Vectors,
+    found: Vec<f64>,
+    verdict: Verdict,
+}
+
+impl VerifyExport {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let bytes = read_bytes(&self.exported)?;
+        let format = self.format.or_else(|| Format::of_bytes(&bytes)).with_context(|| {
+            format!("{} does not look like a file that export writes", self.exported.display())
+        })?;
+        let mut ranker = Ranker::load(&self.model)?;
+        if let (Some(first_id), None) = (self.reading.first_id(), &ranker.columns.names) {
+            ranker.columns.first_id = first_id;
+        }
+        let expected = export(&ranker, format).context("the model cannot have been exported so")?;
+        let sets = self.sets(&ranker, &expected)?;
+        let rows: Vec<Vec<f32>> = sets.iter().flat_map(|(_, vectors)| vectors.rows.clone()).collect();
+        let (runtime, mut scores) = self.score(&bytes, format, &ranker, &rows)?;
+        let mut compared = Vec::new();
+        for (origin, vectors) in sets {
+            let rest = scores.split_off(vectors.rows.len().min(scores.len()));
+            let found = std::mem::replace(&mut scores, rest);
+            let verdict = vectors.compare(&found)?;
+            compared.push(Compared { origin, vectors, found, verdict });
+        }
+        if self.json {
+            output::print_json(&summary(format, &runtime, &compared))?;
+        } else {
+            output::print(&self.told(format, &runtime, &expected, &compared))?;
+        }
+        let alike = compared.iter().all(|c| c.verdict.off == 0);
+        Ok(if alike { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    }
+
+    /// The rows to compare, with what the model gives them.
+    fn sets(&self, ranker: &Ranker, expected: &Exported) -> Result<Vec<(String, Vectors)>> {
+        let rows = made_up_rows(ranker, expected, MADE_UP);
+        let mut sets = Vec::new();
+        if !rows.is_empty() {
+            sets.push(("made-up rows".to_string(), Vectors::new(ranker, expected, rows)?));
+        }
+        if let Some(file) = &self.data {
+            let data = self.reading.counting_from(ranker.columns.first_id).read(file)?;
+            note_width(ranker, &data);
+            let rows = some_rows(&*ranker.prepare(&data)?, ranker.model.width(), usize::MAX);
+            let origin = format!("documents of {}", file.display());
+            sets.push((origin, Vectors::new(ranker, expected, rows)?));
+        }
+        ensure!(
+            !sets.is_empty(),
+            "no row could be made up whose score single precision holds; name documents with --data"
+        );
+        Ok(sets)
+    }
+
+    /// The file's scores, and who gave them.
+    fn score(
+        &self,
+        bytes: &[u8],
+        format: Format,
+        ranker: &Ranker,
+        rows: &[Vec<f32>],
+    ) -> Result<(Option<String>, Vec<f64>)> {
+        if let Some(package) = python::runtime_of(format) {
+            let python = self.python.as_deref().unwrap_or(Path::new("python3"));
+            match python::scores(python, package, bytes, rows) {
+                Ok(scored) => return Ok((Some(scored.runtime), scored.scores)),
+                Err(error) if self.python.is_some() || format == Format::Onnx => return Err(error),
+                Err(error) => output::note(format!("{error:#}")),
+            }
+        }
+        match replay(bytes, format, ranker, rows)
+            .with_context(|| format!("{} cannot be scored", self.exported.display()))?
+        {
+            Some(scores) => Ok((None, scores)),
+            None => bail!("files of {} need their runtime", format.name()),
+        }
+    }
+
+    fn told(
+        &self,
+        format: Format,
+        runtime: &Option<String>,
+        expected: &Exported,
+        compared: &[Compared],
+    ) -> String {
+        let by = match runtime {
+            Some(runtime) => format!("scored by {runtime}"),
+            None => "scored by our own reading of the format, not by the engine itself".to_string(),
+        };
+        let mut text = line(&format!("{} ({}), {by}", self.exported.display(), format.name()));
+        if expected.missing_as_zero {
+            text += &line("The target takes missing values as 0, unlike the model: made-up rows have none.");
+        }
+        if expected.lacks != 0.0 {
+            text += &line(&format!(
+                "The file lacks the model's bias of {}, which is allowed for.",
+                expected.lacks
+            ));
+        }
+        for c in compared {
+            let rows = output::thousands(c.vectors.rows.len());
+            let greatest = format!("greatest difference {:.1e}", c.verdict.greatest);
+            text += &line(&match c.verdict.first_off {
+                None => format!("{rows} {}: {greatest}, within rounding", c.origin),
+                Some(row) => format!(
+                    "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, where the model gives {} and the \
+                     file {}",
+                    c.origin,
+                    output::thousands(c.verdict.off),
+                    row + 1,
+                    c.vectors.scores[row],
+                    c.found[row]
+                ),
+            });
+        }
+        text
+    }
+}
+
+fn line(text: &str) -> String {
+    table::wrap(text) + "\n"
+}
+
+fn summary(format: Format, runtime: &Option<String>, compared: &[Compared]) -> Value {
+    let set = |c: &Compared| {
+        json!({
+            "origin": c.origin,
+            "rows": c.vectors.rows.len(),
+            "greatest_difference": c.verdict.greatest,
+            "different": c.verdict.off,
+        })
+    };
+    json!({
+        "format": format.name(),
+        "runtime": runtime,
+        "alike": compared.iter().all(|c| c.verdict.off == 0),
+        "compared": compared.iter().map(set).collect::<Vec<_>>(),
+    })
+}

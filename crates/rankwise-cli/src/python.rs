@@ -1,0 +1,140 @@
+//! Scores by the real runtimes, where a Python has them: ONNX Runtime, LightGBM and XGBoost.
+
+use anyhow::{Context, Result, bail, ensure};
+use rankwise::models::interchange::Format;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Reads the length of a model, the model and rows of f32 from standard input; prints who scored them, and the scores
+/// as the hexadecimal digits of f64.
+const SCRIPT: &str = r#"
+import json, struct, sys
+tool, width = sys.argv[1], int(sys.argv[2])
+try:
+    import numpy
+    if tool == "onnxruntime":
+        import onnxruntime as runtime
+    elif tool == "lightgbm":
+        import lightgbm as runtime
+    else:
+        import xgboost as runtime
+except ImportError as lack:
+    print(json.dumps({"lacks": lack.name or str(lack)}))
+    sys.exit()
+received = sys.stdin.buffer.read()
+(length,) = struct.unpack_from("<Q", received)
+model = received[8:8 + length]
+rows = numpy.frombuffer(received, dtype="<f4", offset=8 + length).reshape(-1, width)
+if tool == "onnxruntime":
+    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    scores = session.run(None, {session.get_inputs()[0].name: rows})[0]
+elif tool == "lightgbm":
+    scores = runtime.Booster(model_str=model.decode()).predict(rows, raw_score=True)
+else:
+    booster = runtime.Booster(model_file=bytearray(model))
+    rows = runtime.DMatrix(rows, feature_names=booster.feature_names)
+    scores = booster.predict(rows, output_margin=True)
+scores = numpy.asarray(scores, dtype="<f8").ravel().tobytes().hex()
+print(json.dumps({"runtime": f"{tool} {runtime.__version__}", "scores": scores}))
+"#;
+
+/// Scores, and who gave them.
+pub(crate) struct Scored {
+    pub runtime: String,
+    pub scores: Vec<f64>,
+}
+
+/// The Python package that runs files of `format`, where there is one.
+pub(crate) fn runtime_of(format: Format) -> Option<&'static str> {
+    match format {
+        Format::Onnx => Some("onnxruntime"),
+        Format::LightGbm => Some("lightgbm"),
+        Format::XgBoost | Format::XgBoostUbj => Some("xgboost"),
+        _ => None,
+    }
+}
+
+/// The scores that `package` gives `rows` by a model; `Err` with a reason where it could not be asked.
+pub(crate) fn scores(python: &Path, package: &str, model: &[u8], rows: &[Vec<f32>]) -> Result<Scored> {
+    let width = rows.first().map_or(1, Vec::len);
+    let mut sent = (model.len() as u64).to_le_bytes().to_vec();
+    sent.extend_from_slice(model);
+    sent.extend(rows.iter().flatten().flat_map(|x| x.to_le_bytes()));
+    let output = run(python, &[package, &width.to_string()], &sent)?;
+    if !output.status.success() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        // Below what went wrong there may be a trace of the calls that led there.
+        let lines = told.lines().map(str::trim);
+        let mut words =
+            lines.filter(|l| !l.is_empty() && !l.starts_with("[bt]") && !l.starts_with("Stack trace"));
+        bail!("{package} could not score the file: {}", words.next_back().unwrap_or("it said nothing"));
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("{} did not answer as asked", python.display()))?;
+    if let Some(lacking) = answer["lacks"].as_str() {
+        bail!(
+            "{} has no {lacking}: `pip install numpy {package}`, or name another Python with --python",
+            python.display()
+        );
+    }
+    let (Some(runtime), Some(digits)) = (answer["runtime"].as_str(), answer["scores"].as_str()) else {
+        bail!("{} did not answer as asked", python.display());
+    };
+    Ok(Scored { runtime: runtime.into(), scores: doubles(digits)? })
+}
+
+fn run(python: &Path, arguments: &[&str], sent: &[u8]) -> Result<Output> {
+    let mut child = Command::new(python)
+        .args(["-c", SCRIPT])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| {
+            format!(
+                "cannot start {}, which is to score the file; name a Python with --python",
+                python.display()
+            )
+        })?;
+    let mut pipe = child.stdin.take().context("no way to write to Python")?;
+    std::thread::scope(|scope| {
+        // A Python that ended early says why itself.
+        scope.spawn(move || pipe.write_all(sent).ok());
+        child.wait_with_output().context("cannot read what Python says")
+    })
+}
+
+fn doubles(digits: &str) -> Result<Vec<f64>> {
+    let bytes = digits.as_bytes();
+    ensure!(bytes.len().is_multiple_of(16), "Python sent part of a number");
+    let byte = |pair: &[u8]| -> Result<u8> { Ok(u8::from_str_radix(std::str::from_utf8(pair)?, 16)?) };
+    let number = |chunk: &[u8]| {
+        let mut eight = [0; 8];
+        for (place, pair) in eight.iter_mut().zip(chunk.chunks(2)) {
+            *place = byte(pair)?;
+        }
+        Ok(f64::from_le_bytes(eight))
+    };
+    bytes.chunks(16).map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_as_they_were() {
+        assert_eq!(doubles("000000000000f03f000000000000f87f").unwrap()[0], 1.0);
+        assert!(doubles("000000000000f87f").unwrap()[0].is_nan());
+        assert!(doubles("0000").is_err() && doubles("00000000000000zz").is_err());
+    }
+
+    #[test]
+    fn a_python_that_is_not_there_is_named() {
+        let error = scores(Path::new("no/such/python"), "onnxruntime", b"", &[]).err().unwrap();
+        assert!(format!("{error:#}").contains("no/such/python"), "{error:#}");
+    }
+}

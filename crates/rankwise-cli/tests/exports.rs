@@ -1,0 +1,143 @@
+//! Exporting models, and proving that the files score alike, from the command line. No Python is needed here.
+
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange");
+
+/// A directory for one test with `data.txt`, and commands that run in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Place(tempfile::tempdir().unwrap());
+        let data = "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:2 4:1 5:0\n0 qid:2 1:2\n";
+        fs::write(place.path("data.txt"), data).unwrap();
+        fs::copy(format!("{STORED}/lightgbm-lambdarank.txt"), place.path("model.txt")).unwrap();
+        place
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_rankwise"))
+            .args(arguments.split_whitespace())
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    /// The exit code, standard output and standard error.
+    fn told(&self, arguments: &str) -> (i32, String, String) {
+        let output = self.run(arguments);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    fn ok(&self, arguments: &str) -> String {
+        let (code, out, error) = self.told(arguments);
+        assert_eq!(code, 0, "{arguments}: {out}{error}");
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+        out
+    }
+
+    fn fails(&self, arguments: &str) -> String {
+        let (code, _, error) = self.told(arguments);
+        assert_eq!(code, 2, "{arguments}: {error}");
+        error
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.path(name)).unwrap()).unwrap()
+    }
+}
+
+#[test]
+fn engines_files_are_proved_to_score_alike() {
+    let place = Place::new();
+    for format in ["solr", "elasticsearch", "elasticsearch-ranklib", "ranklib"] {
+        place.ok(&format!("export model.txt -o out.file --format {format}"));
+        let told = place.ok("verify-export out.file --model model.txt");
+        assert!(told.contains("our own reading") && told.contains("made-up rows"), "{told}");
+        assert!(told.contains("greatest difference") && told.contains("within rounding"), "{told}");
+    }
+    place.ok("export model.txt -o solr.json --format solr");
+    let json: Value =
+        serde_json::from_str(&place.ok("verify-export solr.json --model model.txt --data data.txt --json"))
+            .unwrap();
+    assert_eq!((&json["alike"], &json["format"]), (&Value::from(true), &Value::from("solr")));
+    assert_eq!(json["compared"][1]["rows"], 3);
+    assert_eq!(json["compared"][1]["different"], 0);
+    // RankLib takes the missing value in the data as 0, which the model does not.
+    place.ok("export model.txt -o model.xml");
+    let (code, out, _) = place.told("verify-export model.xml --model model.txt --data data.txt");
+    assert!(
+        code == 1 && out.contains("DIFFERENT in 1; the first") && out.contains("is row 1, "),
+        "{code} {out}"
+    );
+}
+
+#[test]
+fn another_models_file_is_found_out() {
+    let place = Place::new();
+    place.ok(&format!("export {STORED}/lightgbm-dart.txt -o other.json --format solr"));
+    let (code, out, _) = place.told("verify-export other.json --model model.txt");
+    assert!(code == 1 && out.contains("DIFFERENT"), "{code} {out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let error = place.fails("verify-export data.txt --model model.txt");
+    assert!(error.contains("does not look like a file that export writes"), "{error}");
+    let names = place.fails(&format!("verify-export other.json --model {STORED}/lightgbm-names.txt"));
+    assert!(names.contains("cannot be scored") && names.contains("does not have"), "{names}");
+    assert!(place.fails("verify-export none.onnx --model model.txt").contains("none.onnx"));
+}
+
+#[test]
+fn a_runtime_that_is_not_there_is_named() {
+    let place = Place::new();
+    place.ok("export model.txt -o model.onnx");
+    let error = place.fails("verify-export model.onnx --model model.txt --python no/such/python");
+    assert!(error.contains("no/such/python") && error.contains("--python"), "{error}");
+    place.ok("export model.txt -o model.ubj");
+    let error = place.fails("verify-export model.ubj --model model.txt --python no/such/python");
+    assert!(error.contains("no/such/python"), "{error}");
+}
+
+#[test]
+fn every_export_has_its_test_vectors() {
+    let place = Place::new();
+    place.ok("export model.txt -o model.onnx");
+    let vectors = place.json("model.onnx.vectors.json");
+    assert_eq!(vectors["rows"].as_array().unwrap().len(), 48);
+    assert_eq!(vectors["features"].as_array().unwrap().len(), 5);
+    place.ok("export model.txt -o model.onnx --data data.txt --vectors v.json");
+    let vectors = place.json("v.json");
+    let scores: Vec<f64> =
+        place.ok("score model.txt data.txt").lines().map(|line| line.parse().unwrap()).collect();
+    let rows = vectors["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for (row, score) in rows.iter().zip(scores) {
+        assert!((row["score"].as_f64().unwrap() - score).abs() < 1e-12);
+    }
+    assert_eq!(rows[0]["features"][3], Value::Null);
+    assert_eq!(rows[2]["features"], serde_json::json!([2.0, 0.0, 0.0, 0.0, 0.0]));
+    place.ok("export model.txt -o bare.onnx --no-vectors");
+    place.ok("export model.txt -o ours.json --format rankwise");
+    assert!(!place.path("bare.onnx.vectors.json").exists() && !place.path("ours.json.vectors.json").exists());
+    let error = place.fails("export model.txt -o x.onnx --vectors x.onnx");
+    assert!(error.contains("would both be x.onnx"), "{error}");
+    let error = place.fails("export model.txt -o x.onnx --vectors no/such/place.json");
+    assert!(error.contains("no/such/place.json"), "{error}");
+    assert!(!place.path("x.onnx").exists(), "a model was left without its vectors");
+    let left: Vec<String> = fs::read_dir(place.0.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("x.onnx") || name.contains("tmp"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,135 @@
+//! Networks from the command line: trained, scored, looked into, and what is refused.
+
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A directory for one test with `train.txt` and `valid.txt`, and commands that run in it.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Place(tempfile::tempdir().unwrap());
+        let synth = "synth --shape ohsumed --queries 12 --documents 20 -q";
+        place.ok(&format!("{synth} --seed 1 -o train.txt"));
+        place.ok(&format!("{synth} --seed 2 -o valid.txt"));
+        place
+    }
+
+    fn run(&self, arguments: &str) -> (Option<i32>, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
+        command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    fn ok(&self, arguments: &str) -> String {
+        let (code, stdout, stderr) = self.run(arguments);
+        assert_eq!(code, Some(0), "{arguments}: {stderr}");
+        stdout
+    }
+
+    fn fails(&self, arguments: &str) -> String {
+        let (code, _, stderr) = self.run(arguments);
+        assert_eq!(code, Some(2), "{arguments}");
+        stderr
+    }
+}
+
+#[test]
+fn a_network_is_trained_scored_and_looked_into() {
+    let place = Place::new();
+    let train =
+        "train svm-ndcg --scorer mlp --train train.txt --valid valid.txt --set epochs=4 --set layers=12-6";
+    place.ok(&format!("{train} --threads 1 -o one.json"));
+    place.ok(&format!("{train} --threads 2 -o two.json"));
+    let bytes = |name: &str| std::fs::read(place.0.path().join(name)).unwrap();
+    assert!(bytes("one.json") == bytes("two.json"));
+    let documents = String::from_utf8(bytes("valid.txt")).unwrap().lines().count();
+    assert_eq!(place.ok("score one.json valid.txt").lines().count(), documents);
+    let inspected = place.ok("inspect one.json --top 3");
+    for part in ["45-12-6-1", "relu", "best round", "norm of its weights", "--top 0 shows all"] {
+        assert!(inspected.contains(part), "{part}: {inspected}");
+    }
+    let importance = place.ok("importance one.json valid.txt --repeats 2 --json");
+    assert!(importance.contains("\"drop\""), "{importance}");
+    assert!(place.ok("dependence one.json valid.txt --feature 1 --points 3").contains("mean score"));
+    assert!(place.fails("explain one.json valid.txt --document 1").contains("the model is a network"));
+    assert!(place.fails("export one.json -o m.txt --format lightgbm").contains("no trees"));
+    assert!(place.fails("inspect one.json --tree 1").contains("not made of trees"));
+}
+
+#[test]
+fn help_tells_the_parameters_of_a_network() {
+    let place = Place(tempfile::tempdir().unwrap());
+    assert!(place.ok("train --help").contains("mlp"));
+    assert!(place.ok("learners svm-ndcg").contains("--scorer mlp"));
+    let told = place.ok("learners svm-ndcg --scorer mlp");
+    for name in ["k ", "layers", "activation", "dropout", "batch", "epochs", "rate", "schedule", "patience"] {
+        assert!(told.contains(name), "{name}: {told}");
+    }
+    assert!(!told.contains("duality"), "{told}");
+    assert!(place.ok("learners svm-ndcg --json").contains("\"mlp\""));
+    assert!(place.fails("learners prank --scorer mlp").contains("kind of model of its own"));
+}
+
+#[test]
+fn what_a_network_cannot_do_is_refused_in_a_sentence() {
+    let place = Place::new();
+    let train = "train regression --scorer mlp --train train.txt -o m.json";
+    let error = place.fails(&format!("{train} --checkpoint state.json"));
+    assert!(error.contains("regression with scorer mlp cannot start from a model"), "{error}");
+    place.ok(&format!("{train} --set epochs=1"));
+    let error = place.fails("train regression --scorer mlp --train train.txt --start m.json -o n.json");
+    assert!(error.contains("with scorer mlp cannot start from a model"), "{error}");
+    let error = place.fails("train mart --train train.txt --start m.json -o n.json");
+    assert!(error.contains("no sum of trees"), "{error}");
+    assert!(place.fails(&format!("{train} --set layers=wide")).contains("256-128-64"));
+    assert!(place.fails(&format!("{train} --set leaves=3")).contains("leaves"));
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let place = Place::new();
+    place.ok("train list-net --train train.txt -o model.json");
+    let before = |name: &str| std::fs::read(place.0.path().join(name)).unwrap();
+    let (model, data) = (before("model.json"), before("valid.txt"));
+    for command in [
+        "score model.json valid.txt -o model.json",
+        "score model.json valid.txt -o valid.txt",
+        "explain model.json valid.txt -o ./valid.txt",
+        "dependence model.json valid.txt --feature 1 -o valid.txt",
+        "export model.json -o model.json --format onnx",
+        "export model.json -o m.onnx --vectors model.json",
+        "export model.json -o valid.txt --format onnx --data valid.txt",
+        "train list-net --train train.txt --valid valid.txt -o valid.txt",
+    ] {
+        let told = place.fails(command);
+        assert!(told.contains("give them different names"), "{command}: {told}");
+    }
+    assert!(before("model.json") == model && before("valid.txt") == data);
+}
+
+#[test]
+fn a_network_that_goes_astray_is_told_and_not_kept() {
+    let place = Place::new();
+    let train = "train list-net --scorer mlp --train train.txt --set solver=sgd --set rate=1e9";
+    for more in ["", " --valid valid.txt", " --set layers=8 --valid valid.txt"] {
+        let told = place.fails(&format!("{train}{more} -o m.json"));
+        assert!(told.contains("left all bounds") && told.contains("rate (it is 1e9)"), "{told}");
+    }
+    assert!(!place.0.path().join("m.json").exists());
+}
+
+#[test]
+fn a_forgotten_scorer_and_idle_validation_queries_are_told() {
+    let place = Place::new();
+    let told = place.fails("train list-net --set layers=8 --train train.txt -o m.json");
+    assert!(told.contains("--scorer mlp"), "{told}");
+    let text = std::fs::read_to_string(place.0.path().join("valid.txt")).unwrap();
+    let idle: String = text.lines().map(|line| format!("0{}\n", &line[1..])).collect();
+    std::fs::write(place.0.path().join("idle.txt"), idle).unwrap();
+    let (code, _, told) =
+        place.run("train list-net --scorer mlp --set epochs=2 --train train.txt --valid idle.txt -o m.json");
+    assert!(code == Some(0) && told.contains("nothing was chosen"), "{told}");
+}

@@ -1,0 +1,93 @@
+//! BoltzRank: a linear model by a law over sampled rankings (Volkovs and Zemel, ICML 2009).
+//!
+//! ```text
+//! min_w ½‖w‖² + C/Q Σ_q α·(1 − E NDCG@k(R)) − (1 − α)·Σ_R P(R|r)·ln P(R|Xw) ,      P(R|s) ∝ exp(−E(R|s))
+//! ```
+//! The rankings are drawn once for each query, so that there is one objective; trees draw them anew in every round.
+
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::smooth::{self, Shape, Smooth};
+use crate::learners::{ByLoss, Fitted, Learner, Task};
+use crate::losses::{QueryLoss, listwise as losses};
+use crate::metrics::Gain;
+use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A ranker by a law over sampled rankings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BoltzRank {
+    /// Rankings drawn for each query, 2 to 100000.
+    pub samples: usize,
+    /// α, from 0 to 1: what expected NDCG counts beside the likelihood.
+    pub mix: f64,
+    /// Places that count in the NDCG; 0 for all.
+    pub k: usize,
+    /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    pub gain: Gain,
+    /// How the linear model is found.
+    #[serde(flatten)]
+    pub smooth: Smooth,
+}
+
+impl Default for BoltzRank {
+    fn default() -> Self {
+        BoltzRank {
+            samples: 100,
+            mix: 0.5,
+            k: 10,
+            gain: Gain::default(),
+            smooth: Smooth { c: 1000.0, ..Smooth::default() },
+        }
+    }
+}
+
+impl Learner for BoltzRank {
+    const CARD: Card = Card {
+        name: "boltz-rank",
+        title: "BoltzRank",
+        summary: "Expected NDCG and likelihood of a law over sampled rankings, by energies of pairs.",
+        citations: &["volkovs2009boltzrank"],
+    };
+
+    fn check(&self) -> Result<()> {
+        self.check_law()?;
+        self.smooth.check()
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(smooth::fit(
+            losses::BoltzRank::new(self.samples, self.mix, self.k, self.gain),
+            Shape::Hilly,
+            &self.smooth,
+            task,
+            watch,
+        ))
+    }
+}
+
+impl ByLoss for BoltzRank {
+    fn concerns_loss(parameter: &str) -> bool {
+        !Smooth::has(parameter)
+    }
+
+    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
+        Ok(Box::new(losses::BoltzRank::new(self.samples, self.mix, self.k, self.gain)))
+    }
+}
+
+impl BoltzRank {
+    fn check_law(&self) -> Result<()> {
+        if !(2..=100_000).contains(&self.samples) {
+            let samples = self.samples;
+            return Err(Error::parameter(format!("samples is {samples}; it must be from 2 to 100000")));
+        }
+        if !(0.0..=1.0).contains(&self.mix) {
+            return Err(Error::parameter(format!("mix is {}; it must be from 0 to 1", self.mix)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! LambdaLoss: a linear model by NDCG-Loss2++ (Wang, Li, Golbandi, Bendersky and Najork, CIKM 2018).
+//!
+//! ```text
+//! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |gᵢ − gⱼ|·(|uᵢ − uⱼ| + μ(v_d − v_{d+1}))·ln(1 + exp(−σ w·(xᵢ − xⱼ)))
+//! ```
+//! Weights by the present order, held fast for a while: the expectation and maximisation steps of the paper.
+
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::margin::check_above_zero;
+use crate::learners::smooth::{self, Smooth, check_count};
+use crate::learners::{ByLoss, Fitted, Learner, Task};
+use crate::losses::{Lambda, LambdaSettings, QueryLoss};
+use crate::metrics::Gain;
+use crate::watch::Watch;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A ranker by NDCG-Loss2++.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LambdaLoss {
+    /// What the distance of two documents in ranks counts beside their places, at least 0.
+    pub mu: f64,
+    /// Pairs count of which at least one document is among the first k; 0 for all pairs.
+    pub k: usize,
+    /// Steepness of the logistic function, above 0.
+    pub sigma: f64,
+    /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    pub gain: Gain,
+    /// How often the order is taken anew, for a linear model, at least 1.
+    pub orders: u64,
+    /// How the linear model is found.
+    #[serde(flatten)]
+    pub smooth: Smooth,
+}
+
+impl Default for LambdaLoss {
+    fn default() -> Self {
+        LambdaLoss {
+            mu: 10.0,
+            k: 0,
+            sigma: 1.0,
+            gain: Gain::default(),
+            orders: 10,
+            smooth: Smooth { c: 0.1, ..Smooth::default() },
+        }
+    }
+}
+
+impl Learner for LambdaLoss {
+    const CARD: Card = Card {
+        name: "lambda-loss",
+        title: "LambdaLoss",
+        summary: "NDCG-Loss2++: the logistic loss of pairs, weighted by gains, discounts and the discount of their distance.",
+        citations: &["wang2018lambdaloss"],
+    };
+
+    fn check(&self) -> Result<()> {
+        check_above_zero("sigma", self.sigma)?;
+        check_count("orders", self.orders)?;
+        self.loss().map(drop)?;
+        self.smooth.check()
+    }
+
+    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(smooth::fit_reweighted(self.loss()?, self.orders, &self.smooth, task, watch))
+    }
+}
+
+impl ByLoss for LambdaLoss {
+    fn concerns_loss(parameter: &str) -> bool {
+        !Smooth::has(parameter) && parameter != "orders"
+    }
+
+    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
+        Ok(Box::new(self.loss()?))
+    }
+}
+
+impl LambdaLoss {
+    fn loss(&self) -> Result<Lambda> {
+        if !(self.mu >= 0.0 && self.mu.is_finite()) {
+            return Err(Error::parameter(format!("mu is {}; it must be finite and at least 0", self.mu)));
+        }
+        Lambda::new(LambdaSettings {
+            gain: self.gain,
+            k: self.k,
+            sigma: self.sigma,
+            normalize: false,
+            distance: self.mu,
+            ..LambdaSettings::default()
+        })
+    }
+}

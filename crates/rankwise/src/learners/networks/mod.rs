@@ -1,0 +1,18 @@
+//! Networks: any loss of scores, lowered by gradient steps on batches of queries.
+//!
+//! ```text
+//! min_θ Σ_q v_q·ℓ(r_q, f_θ(X_q)) / Σ v ,     f_θ a multilayer perceptron on standardised features
+//! ```
+//!
+//! `train.rs` is the loop, `pass.rs` goes through the layers and back, `steps.rs` moves the weights.
+
+mod parameters;
+mod pass;
+mod shape;
+mod standard;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod train;
+
+pub use parameters::{Layers, Network, Schedule, Solver};

@@ -1,0 +1,348 @@
+//! The loop: a batch of queries, their gradient, a step; until the epochs are used up or validation queries say so.
+//!
+//! A batch is cut into pieces of whole queries, at most [`PIECES`] of them, whatever the number of threads. A piece goes
+//! through its queries in chunks that fit the cache, forward, loss and backward one after the other, and has a gradient of
+//! its own; these are then summed in order.
+
+use super::parameters::Network;
+use super::pass::{Dropout, Pass};
+use super::shape::{Packed, Shape};
+use super::standard::Standard;
+use super::steps::Steps;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::learners::validation::measure_scores;
+use crate::learners::{Fitted, Task};
+use crate::losses::{QueryLoss, ScoredQuery};
+use crate::models::{Mlp, Model, Outcome, Record};
+use crate::rng;
+use crate::watch::{Step, Watch};
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// Names of random streams, after the seed.
+const BEGIN: u64 = 1;
+const SHUFFLE: u64 = 2;
+pub(super) const DROP: u64 = 3;
+const LOSS: u64 = 4;
+
+/// The most pieces that a batch is cut into.
+const PIECES: usize = 32;
+
+/// The most numbers that the gradients of a batch's pieces have together, unless there are as few as four.
+const GRADIENTS: usize = 1 << 26;
+
+/// The most weights of a network: half a gigabyte of them, and a few times as much to learn them.
+const MAX_WEIGHTS: usize = 1 << 27;
+
+/// Documents that go through the network together, unless a query has more.
+const CHUNK: usize = 128;
+
+/// Numbers of the gradient that one task sums up.
+const SUMMED: usize = 1 << 12;
+
+/// Scores beyond this are those of a network that has left all bounds.
+const FURTHEST: f64 = 1e12;
+
+/// A network while it is learned.
+pub(super) struct Trainer<'a> {
+    network: &'a Network,
+    loss: &'a dyn QueryLoss,
+    train: &'a Dataset,
+    seed: u64,
+    pub(super) shape: Shape,
+    /// The network before any step, which knows how features are standardised.
+    pub(super) begin: Mlp,
+    pub(super) weights: Vec<f32>,
+    packed: Packed,
+    steps: Steps<'a>,
+    /// The queries that tell the loss something, and their weights, 1 on average.
+    pub(super) queries: Vec<(usize, f64)>,
+    pieces: Vec<Piece>,
+    pub(super) gradient: Vec<f32>,
+    idle: Mutex<Vec<Scratch>>,
+}
+
+/// A part of a batch.
+#[derive(Default)]
+struct Piece {
+    queries: Vec<(usize, f64)>,
+    documents: usize,
+    loss: f64,
+    gradient: Vec<f32>,
+}
+
+/// What a thread needs for a chunk.
+#[derive(Default)]
+struct Scratch {
+    pass: Pass,
+    scores: Vec<f64>,
+    slopes: Vec<f64>,
+}
+
+impl Network {
+    /// Learns a network that lowers `loss`.
+    pub(in crate::learners) fn fit(
+        &self,
+        loss: &dyn QueryLoss,
+        task: &Task<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Fitted> {
+        let mut trainer = Trainer::new(self, loss, task)?;
+        let mut run = Run { trainer: &mut trainer, task, best: None, last_loss: None, epochs: 0 };
+        let outcome = run.epochs(watch)?;
+        run.fitted(outcome)
+    }
+}
+
+impl<'a> Trainer<'a> {
+    pub(super) fn new(network: &'a Network, loss: &'a dyn QueryLoss, task: &Task<'a>) -> Result<Trainer<'a>> {
+        let train = task.train;
+        let shape = Shape::new(train.width(), &network.layers.0, network.activation);
+        if shape.len() > MAX_WEIGHTS {
+            return Err(Error::parameter(format!(
+                "layers {} need {} weights for {} features; at most {MAX_WEIGHTS} are allowed",
+                network.layers,
+                shape.len(),
+                train.width()
+            )));
+        }
+        let weights = shape.draw(rng::derive(task.seed, &[BEGIN]));
+        let Standard { means, factors } = Standard::of(train);
+        let begin = Mlp::new(means, factors, network.activation, shape.to_layers(&weights))?;
+        let informed = train.queries().filter(|q| q.weight() > 0.0 && loss.is_informed_by(q.labels()));
+        let mut queries: Vec<(usize, f64)> = informed.map(|q| (q.index(), q.weight())).collect();
+        let mean = queries.iter().map(|(_, weight)| weight).sum::<f64>() / queries.len() as f64;
+        queries.iter_mut().for_each(|(_, weight)| *weight /= mean);
+        let total = network.epochs.saturating_mul(queries.len().div_ceil(network.batch) as u64);
+        Ok(Trainer {
+            network,
+            loss,
+            train,
+            seed: task.seed,
+            steps: Steps::new(network, weights.len(), total),
+            gradient: vec![0.0; weights.len()],
+            shape,
+            begin,
+            weights,
+            packed: Packed::default(),
+            queries,
+            pieces: Vec::new(),
+            idle: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// One pass over all queries; the mean loss met on the way, or nothing where it was asked to stop.
+    fn epoch(&mut self, epoch: u64, watch: &dyn Watch) -> Result<Option<f64>> {
+        let mut order = self.queries.clone();
+        order.shuffle(&mut rng::stream(self.seed, &[SHUFFLE, epoch]));
+        let mut sum = 0.0;
+        for batch in order.chunks(self.network.batch) {
+            if watch.stop().requested() {
+                return Ok(None);
+            }
+            sum += self.batch(batch, epoch)?;
+        }
+        Ok(Some(sum / order.len() as f64))
+    }
+
+    /// One step for the queries of a batch; their total loss before it.
+    pub(super) fn batch(&mut self, batch: &[(usize, f64)], epoch: u64) -> Result<f64> {
+        let loss = self.differentiate(batch, epoch);
+        let Trainer { steps, shape, weights, gradient, .. } = self;
+        if loss.is_finite() && steps.step(shape, weights, gradient) {
+            return Ok(loss);
+        }
+        Err(self.diverged(epoch))
+    }
+
+    fn diverged(&self, epoch: u64) -> Error {
+        let Network { rate, weight_decay, .. } = self.network;
+        Error::parameter(format!(
+            "in epoch {epoch} the network left all bounds; a smaller rate (it is {rate:e}) or weight_decay (it is \
+             {weight_decay}), a clip such as 1, or features of a narrower range may help"
+        ))
+    }
+
+    /// Sets the gradient of the mean loss of a batch; returns the total loss.
+    pub(super) fn differentiate(&mut self, batch: &[(usize, f64)], epoch: u64) -> f64 {
+        self.packed.fill(&self.shape, &self.weights);
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let used = self.cut(batch, &mut pieces);
+        pieces[..used].par_iter_mut().for_each(|piece| {
+            let mut scratch = self.idle.lock().unwrap_or_else(|e| e.into_inner()).pop().unwrap_or_default();
+            self.work_through(piece, batch.len(), epoch, &mut scratch);
+            self.idle.lock().unwrap_or_else(|e| e.into_inner()).push(scratch);
+        });
+        self.gradient.par_chunks_mut(SUMMED).enumerate().for_each(|(i, sums)| {
+            let mut exact = [0.0f64; SUMMED];
+            for piece in &pieces[..used] {
+                let part = &piece.gradient[i * SUMMED..][..sums.len()];
+                exact.iter_mut().zip(part).for_each(|(sum, &g)| *sum += f64::from(g));
+            }
+            sums.iter_mut().zip(exact).for_each(|(sum, exact)| *sum = exact as f32);
+        });
+        self.pieces = pieces;
+        self.pieces[..used].iter().map(|piece| piece.loss).sum()
+    }
+
+    /// Shares the batch out; returns the number of pieces.
+    fn cut(&self, batch: &[(usize, f64)], pieces: &mut Vec<Piece>) -> usize {
+        let documents: usize = batch.iter().map(|&(q, _)| self.train.query(q).len()).sum();
+        let most = (GRADIENTS / self.weights.len()).clamp(4, PIECES);
+        let enough = documents.div_ceil(most).max(CHUNK);
+        pieces.iter_mut().for_each(|piece| (piece.documents, piece.loss) = (0, 0.0));
+        pieces.iter_mut().for_each(|piece| piece.queries.clear());
+        let mut last = 0;
+        for &(query, weight) in batch {
+            if pieces.get(last).is_some_and(|piece| piece.documents >= enough) {
+                last += 1;
+            }
+            if pieces.len() == last {
+                pieces.push(Piece::default());
+            }
+            pieces[last].queries.push((query, weight));
+            pieces[last].documents += self.train.query(query).len();
+        }
+        last + 1
+    }
+
+    fn work_through(&self, piece: &mut Piece, batch: usize, epoch: u64, scratch: &mut Scratch) {
+        piece.gradient.clear();
+        piece.gradient.resize(self.weights.len(), 0.0);
+        let mut rest = &piece.queries[..];
+        while !rest.is_empty() {
+            let mut documents = 0;
+            let fitting = rest.iter().take_while(|(q, _)| {
+                let before = documents;
+                documents += self.train.query(*q).len();
+                before == 0 || documents <= CHUNK
+            });
+            let (chunk, others) = rest.split_at(fitting.count());
+            rest = others;
+            piece.loss += self.chunk(chunk, batch, epoch, scratch, &mut piece.gradient);
+        }
+    }
+
+    /// Adds the gradient of some queries; returns their loss.
+    fn chunk(
+        &self,
+        queries: &[(usize, f64)],
+        batch: usize,
+        epoch: u64,
+        Scratch { pass, scores, slopes }: &mut Scratch,
+        gradient: &mut [f32],
+    ) -> f64 {
+        let documents = queries.iter().flat_map(|&(q, _)| self.train.query(q).range());
+        let count = documents.clone().count();
+        let features = pass.features(&self.shape, count).chunks_exact_mut(self.shape.layers[0].stride);
+        for (document, features) in documents.clone().zip(features) {
+            self.begin.standardise(self.train.row(document), features);
+        }
+        let dropout = (self.network.dropout > 0.0)
+            .then(|| Dropout { share: self.network.dropout, seed: rng::derive(self.seed, &[DROP, epoch]) });
+        pass.forward(&self.shape, &self.packed, &self.weights, dropout.as_ref(), documents, scores);
+        if scores.iter().any(|score| score.abs() > FURTHEST) {
+            return f64::INFINITY;
+        }
+        slopes.resize(count, 0.0);
+        let (mut total, mut first) = (0.0, 0);
+        for &(q, weight) in queries {
+            let labels = self.train.query(q).labels();
+            let here = first..first + labels.len();
+            let seed = rng::derive(self.seed, &[LOSS, q as u64, epoch]);
+            let scored = ScoredQuery { labels, scores: &scores[here.clone()], seed };
+            total += weight * self.loss.value_and_gradient(scored, &mut slopes[here.clone()]);
+            slopes[here.clone()].iter_mut().for_each(|slope| *slope *= weight / batch as f64);
+            first = here.end;
+        }
+        pass.backward(&self.shape, &self.packed, &self.weights, slopes, gradient);
+        total
+    }
+
+    pub(super) fn model(&self, weights: &[f32]) -> Result<Mlp> {
+        let (means, factors) = (self.begin.means().to_vec(), self.begin.factors().to_vec());
+        Mlp::new(means, factors, self.network.activation, self.shape.to_layers(weights))
+    }
+}
+
+/// Epoch after epoch, with the best of them.
+struct Run<'r, 'a> {
+    trainer: &'r mut Trainer<'a>,
+    task: &'r Task<'a>,
+    best: Option<Best>,
+    /// The mean loss of the epoch before.
+    last_loss: Option<f64>,
+    epochs: u64,
+}
+
+struct Best {
+    value: f64,
+    epoch: u64,
+    weights: Vec<f32>,
+}
+
+impl Run<'_, '_> {
+    fn epochs(&mut self, watch: &mut dyn Watch) -> Result<Outcome> {
+        let network = self.trainer.network;
+        if self.trainer.queries.is_empty() {
+            // Nothing to learn: no document is better than another.
+            let last = self.trainer.shape.last().weights();
+            self.trainer.weights[last].fill(0.0);
+            return Ok(Outcome::Converged);
+        }
+        for epoch in 1..=network.epochs {
+            let Some(loss) = self.trainer.epoch(epoch, watch)? else { return Ok(Outcome::Interrupted) };
+            (self.epochs, self.last_loss) = (epoch, Some(loss));
+            let measured = self.measure()?;
+            let (what, value) = match measured {
+                Some(value) => (format!("{} (valid)", self.task.metric.name()), value),
+                None => ("mean loss".to_string(), loss),
+            };
+            watch.step(Step { done: epoch, total: Some(network.epochs), what: &what, value });
+            let since = self.best.as_ref().map_or(0, |best| epoch - best.epoch);
+            if network.patience > 0 && since >= network.patience {
+                return Ok(Outcome::Converged);
+            }
+        }
+        Ok(Outcome::RoundsUsedUp)
+    }
+
+    /// The measure on the validation queries, where there are any; the best is kept.
+    fn measure(&mut self) -> Result<Option<f64>> {
+        let Some(valid) = self.task.valid else { return Ok(None) };
+        let model = self.trainer.model(&self.trainer.weights);
+        let scores = model.and_then(|model| Model::Mlp(model).scores(valid));
+        let scores = scores.map_err(|_| self.trainer.diverged(self.epochs))?;
+        let value = measure_scores(valid, self.task.metric, &scores);
+        if self.best.as_ref().is_none_or(|best| value > best.value) {
+            self.best = Some(Best { value, epoch: self.epochs, weights: self.trainer.weights.clone() });
+        }
+        Ok(Some(value))
+    }
+
+    fn fitted(self, outcome: Outcome) -> Result<Fitted> {
+        let (mut figures, mut notes) = (Vec::new(), Vec::new());
+        if let Some(best) = &self.best {
+            figures.push(("best round".to_string(), best.epoch as f64));
+            figures.push((format!("{} (valid)", self.task.metric.name()), best.value));
+        }
+        if let Some(loss) = self.last_loss {
+            figures.push(("mean loss in the last epoch".to_string(), loss));
+        }
+        let (of, loss) = (self.task.train.query_count(), self.trainer.loss);
+        let skipped = self.task.train.queries().filter(|q| !loss.is_informed_by(q.labels())).count();
+        if self.trainer.queries.is_empty() {
+            let note = "no training query says anything to this loss, so the model gives every document the same score";
+            notes.push(note.to_string());
+        } else if skipped > 0 {
+            notes.push(format!(
+                "{skipped} of {of} training queries say nothing to this loss (one grade only, or nothing relevant)"
+            ));
+        }
+        let weights = self.best.map_or_else(|| self.trainer.weights.clone(), |best| best.weights);
+        let model = Model::Mlp(self.trainer.model(&weights)?);
+        Ok(Fitted { model, record: Record { outcome, rounds: self.epochs, figures, notes } })
+    }
+}

@@ -1,0 +1,183 @@
+//! The pair logistic loss of RankNet (Burges et al., ICML 2005): cross-entropy of which document of a pair is better.
+//!
+//! ```text
+//! L(s) = μ Σ_{rᵢ>rⱼ} ln(1 + exp(−(sᵢ − sⱼ))) ,    ρᵢⱼ = 1/(1 + exp(sᵢ − sⱼ))
+//! ∂L/∂sᵢ −= μρᵢⱼ ,   ∂L/∂sⱼ += μρᵢⱼ ,   ∂²L/∂sᵢ² and ∂²L/∂sⱼ² += μρᵢⱼ(1 − ρᵢⱼ)
+//! ```
+//! Convex; from 0 up. O(n²), with documents in the order of their grades, so that the worse ones of each are a row.
+
+use super::odds::{Odds, add_scaled, add_up, logistic};
+use super::{PairSum, QueryLoss, ScoredQuery};
+use crate::card::Card;
+use crate::rank::grade;
+use pulp::{Arch, NullaryFnOnce};
+
+pub(super) const CARD: Card = Card {
+    name: "pair-logistic",
+    title: "Pair logistic",
+    summary: "Minus the logarithm of the probability, logistic in the lead, that the better of two documents is, added \
+              up over pairs.",
+    citations: &["burges2005ranknet"],
+};
+
+/// The logistic loss of pairs of documents of different grade.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PairLogistic {
+    /// μ: what a query's pairs count together.
+    pub sum: PairSum,
+}
+
+impl PairLogistic {
+    /// Adds up all pairs; nothing where there are none.
+    fn sums(&self, query: ScoredQuery<'_>, asked: Asked) -> Option<(Vec<usize>, Sums)> {
+        let (order, worse) = by_grade(query.labels);
+        let pairs: usize = worse.iter().sum();
+        if pairs == 0 {
+            return None;
+        }
+        let odds = Odds::new(order.iter().map(|&d| query.scores[d]).collect());
+        let mut sums = Arch::new().dispatch(AddUp { odds: &odds, worse: &worse, asked });
+        if self.sum == PairSum::Mean {
+            let share = 1.0 / pairs as f64;
+            sums.value *= share;
+            sums.gradient.iter_mut().chain(&mut sums.curvature).for_each(|x| *x *= share);
+        }
+        Some((order, sums))
+    }
+}
+
+impl QueryLoss for PairLogistic {
+    fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        let Some((order, sums)) = self.sums(query, Asked::Value) else { return 0.0 };
+        scatter(&order, &sums.gradient, gradient);
+        sums.value
+    }
+
+    fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
+        self.newton(query, &mut vec![0.0; curvature.len()], curvature);
+    }
+
+    fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
+        gradient.fill(0.0);
+        curvature.fill(0.0);
+        let Some((order, sums)) = self.sums(query, Asked::Curvature) else { return };
+        scatter(&order, &sums.gradient, gradient);
+        scatter(&order, &sums.curvature, curvature);
+    }
+
+    fn is_informed_by(&self, labels: &[f32]) -> bool {
+        labels.iter().any(|&label| grade(label) != grade(labels[0]))
+    }
+}
+
+/// Documents from the lowest grade up, and for each how many are worse: they come first.
+fn by_grade(labels: &[f32]) -> (Vec<usize>, Vec<usize>) {
+    let grade_of = |d: usize| grade(labels[d]);
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by(|&a, &b| grade_of(a).total_cmp(&grade_of(b)));
+    let mut first = 0;
+    let worse = (0..order.len()).map(|place| {
+        if grade_of(order[place]) > grade_of(order[first]) {
+            first = place;
+        }
+        first
+    });
+    let worse = worse.collect();
+    (order, worse)
+}
+
+/// Puts a column back into the order of the query.
+fn scatter(order: &[usize], column: &[f64], out: &mut [f64]) {
+    order.iter().zip(column).for_each(|(&document, value)| out[document] = *value);
+}
+
+/// What is wanted besides the gradient.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Value,
+    Curvature,
+}
+
+struct Sums {
+    value: f64,
+    gradient: Vec<f64>,
+    curvature: Vec<f64>,
+}
+
+/// The adding up of all rows, for the widest vectors that the machine has.
+struct AddUp<'a> {
+    odds: &'a Odds,
+    worse: &'a [usize],
+    asked: Asked,
+}
+
+impl NullaryFnOnce for AddUp<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn call(self) -> Sums {
+        let n = self.worse.len();
+        let mut sums = Sums { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let [mut row, mut values, mut slopes] = [(); 3].map(|()| vec![0.0; n]);
+        for (better, &worse) in self.worse.iter().enumerate().filter(|(_, worse)| **worse > 0) {
+            let row = &mut row[..worse];
+            self.odds.row(better, row);
+            logistic(row, &mut values, &mut slopes);
+            let (values, slopes) = (&values[..worse], &slopes[..worse]);
+            add_scaled(&mut sums.gradient, 1.0, values);
+            sums.gradient[better] -= add_up(values);
+            match self.asked {
+                Asked::Value => sums.value += self.odds.sum_of_logs(better, row),
+                Asked::Curvature => {
+                    add_scaled(&mut sums.curvature, 1.0, slopes);
+                    sums.curvature[better] += add_up(slopes);
+                }
+            }
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+    use rand::RngExt;
+
+    /// Every pair by its definition: grades that are no whole numbers, negative or not there, scores tied and far.
+    #[test]
+    fn sums_over_all_pairs() {
+        let mut random = rng::stream(1, &[]);
+        for (n, range) in [2, 3, 9, 40].into_iter().flat_map(|n| [(n, 2.0), (n, 50.0), (n, 900.0)]) {
+            let grades = [0.0, 1.0, 1.5, -1.0, f32::NAN, 3.0];
+            let labels: Vec<f32> = (0..n).map(|_| grades[random.random_range(0..6)]).collect();
+            let scores: Vec<f64> =
+                (0..n).map(|_| range * f64::from(random.random_range(-8..=8)) / 16.0).collect();
+            let (mut value, mut gradient, mut curvature, mut pairs) = (0.0, vec![0.0; n], vec![0.0; n], 0.0);
+            for (i, j) in
+                (0..n * n).map(|p| (p / n, p % n)).filter(|&(i, j)| grade(labels[i]) > grade(labels[j]))
+            {
+                let behind = scores[j] - scores[i];
+                value += behind.max(0.0) + (-behind.abs()).exp().ln_1p();
+                let rho = 1.0 / (1.0 + (-behind).exp());
+                gradient[i] -= rho;
+                gradient[j] += rho;
+                curvature[i] += rho * (1.0 - rho);
+                curvature[j] += rho * (1.0 - rho);
+                pairs += 1.0;
+            }
+            let query = ScoredQuery { labels: &labels, scores: &scores, seed: 0 };
+            for (sum, count) in [(PairSum::Total, 1.0), (PairSum::Mean, f64::max(pairs, 1.0))] {
+                let (mut g, mut h) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+                let found = PairLogistic { sum }.value_and_gradient(query, &mut g);
+                PairLogistic { sum }.curvature(query, &mut h);
+                assert!((found * count - value).abs() <= 1e-11 * (1.0 + value), "{found} for {value}");
+                for i in 0..n {
+                    assert!((g[i] * count - gradient[i]).abs() <= 1e-11, "{} for {}", g[i], gradient[i]);
+                    assert!((h[i] * count - curvature[i]).abs() <= 1e-11, "{} for {}", h[i], curvature[i]);
+                }
+            }
+        }
+    }
+}

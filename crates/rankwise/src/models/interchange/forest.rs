@@ -1,0 +1,165 @@
+//! Trees and weights as search engines hold them: scored literally, in single precision, by the engine's own tests.
+//!
+//! Nothing here is shared with the writers, so that a mistake of theirs shows.
+
+use super::foreign::quoted;
+use crate::data::Columns;
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+
+/// How an engine scores a row.
+pub(super) enum Engine {
+    /// `Σ wᵢxᵢ`, what is missing being 0.
+    Linear(Vec<(usize, f32)>),
+    /// Weighted trees.
+    Forest(Vec<(f32, Grown)>),
+}
+
+/// A tree: nodes by number, the root first, children after their parents.
+#[derive(Default)]
+pub(super) struct Grown(pub Vec<Node>);
+
+pub(super) enum Node {
+    Leaf(f32),
+    Split {
+        column: usize,
+        threshold: f32,
+        test: Test,
+        /// Where a missing value goes; it counts as 0 where that is not said.
+        missing_left: Option<bool>,
+        left: usize,
+        right: usize,
+    },
+}
+
+/// When a value goes left.
+#[derive(Clone, Copy)]
+pub(super) enum Test {
+    /// `x < threshold`
+    Below,
+    /// `x ≤ threshold`
+    AtMost,
+}
+
+impl Engine {
+    /// The engine's score of a row.
+    pub fn score(&self, row: &[f32]) -> f32 {
+        match self {
+            Engine::Linear(weights) => {
+                let term = |&(column, weight): &(usize, f32)| {
+                    if row[column].is_nan() { 0.0 } else { weight * row[column] }
+                };
+                weights.iter().fold(0.0, |sum, pair| sum + term(pair))
+            }
+            Engine::Forest(trees) => {
+                trees.iter().fold(0.0, |sum, (weight, tree)| sum + weight * tree.value(row))
+            }
+        }
+    }
+
+    /// Refuses what reaches beyond `width` columns.
+    pub fn check(&self, width: usize) -> Result<()> {
+        let columns: Vec<usize> = match self {
+            Engine::Linear(weights) => weights.iter().map(|(column, _)| *column).collect(),
+            Engine::Forest(trees) => trees.iter().flat_map(|(_, tree)| tree.columns()).collect(),
+        };
+        match columns.into_iter().find(|column| *column >= width) {
+            Some(beyond) => Err(Error::model(format!(
+                "it asks for feature {} in order, and the model has {width}",
+                beyond + 1
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Grown {
+    fn value(&self, row: &[f32]) -> f32 {
+        let mut at = 0;
+        loop {
+            match &self.0[at] {
+                Node::Leaf(value) => return *value,
+                Node::Split { column, threshold, test, missing_left, left, right } => {
+                    let goes_left = match (row[*column], missing_left) {
+                        (x, Some(told)) if x.is_nan() => *told,
+                        (x, None) if x.is_nan() => test.passes(0.0, *threshold),
+                        (x, _) => test.passes(x, *threshold),
+                    };
+                    at = if goes_left { *left } else { *right };
+                }
+            }
+        }
+    }
+
+    fn columns(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().filter_map(|node| match node {
+            Node::Leaf(_) => None,
+            Node::Split { column, .. } => Some(*column),
+        })
+    }
+}
+
+impl Test {
+    fn passes(self, x: f32, threshold: f32) -> bool {
+        match self {
+            Test::Below => x < threshold,
+            Test::AtMost => x <= threshold,
+        }
+    }
+}
+
+/// The columns by what they are called.
+pub(super) struct Names(HashMap<String, usize>);
+
+impl Names {
+    pub fn of(columns: &Columns, width: usize) -> Names {
+        Names((0..width).map(|column| (columns.name(column), column)).collect())
+    }
+
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        self.0.get(name).copied().ok_or_else(|| {
+            Error::model(format!("it asks for a feature {}, which the model does not have", quoted(name)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10 where x₁ < 2, else −4 where x₀ ≤ 1 (missing: the right), else 7; and half of a constant 3.
+    fn forest() -> Engine {
+        let split = |column, threshold, test, missing_left, left, right| Node::Split {
+            column,
+            threshold,
+            test,
+            missing_left,
+            left,
+            right,
+        };
+        let tree = Grown(vec![
+            split(1, 2.0, Test::Below, None, 1, 2),
+            Node::Leaf(10.0),
+            split(0, 1.0, Test::AtMost, Some(false), 3, 4),
+            Node::Leaf(-4.0),
+            Node::Leaf(7.0),
+        ]);
+        Engine::Forest(vec![(1.0, tree), (0.5, Grown(vec![Node::Leaf(3.0)]))])
+    }
+
+    #[test]
+    fn rows_are_scored_by_hand() {
+        let nan = f32::NAN;
+        for (row, score) in
+            [([0.0, 1.9], 11.5), ([1.0, 2.0], -2.5), ([1.1, 2.0], 8.5), ([nan, 2.0], 8.5), ([0.0, nan], 11.5)]
+        {
+            assert_eq!(forest().score(&row), score, "{row:?}");
+        }
+        let linear = Engine::Linear(vec![(1, 2.0), (0, -1.0)]);
+        assert_eq!([[3.0, 4.0], [nan, 4.0]].map(|row| linear.score(&row)), [5.0, 8.0]);
+        assert!(forest().check(2).is_ok());
+        assert!(forest().check(1).unwrap_err().to_string().contains("feature 2 in order"));
+        assert!(linear.check(0).is_err());
+    }
+}

@@ -1,0 +1,46 @@
+//! What an exported file answers, by our own reading of its format: not the tool itself, whose word counts for more.
+
+use super::{Format, elastic, ranklib_reader, solr};
+use crate::data::{Dataset, Features, Parts};
+use crate::error::{Error, Result};
+use crate::models::{Model, Ranker};
+
+/// The scores that the file `bytes` of `format` gives rows, as its documentation and sources say; `None` for ONNX,
+/// which is for a runtime to read. The rows have the columns of `ranker`, whose export it is.
+pub fn replay(bytes: &[u8], format: Format, ranker: &Ranker, rows: &[Vec<f32>]) -> Result<Option<Vec<f64>>> {
+    let (columns, width) = (&ranker.columns, ranker.model.width());
+    let engine = match format {
+        Format::Onnx => return Ok(None),
+        Format::Rankwise | Format::LightGbm | Format::XgBoost | Format::XgBoostUbj => {
+            return scores(&Ranker::from_bytes(bytes)?.model, rows).map(Some);
+        }
+        Format::RankLib => {
+            let text = std::str::from_utf8(bytes).map_err(|_| Error::model("it is not UTF-8"))?;
+            let first_id = if columns.names.is_some() { 1 } else { columns.first_id };
+            ranklib_reader::read(text, first_id)?
+        }
+        Format::Elasticsearch | Format::ElasticsearchRankLib => elastic::read(bytes, columns, width)?,
+        Format::Solr => solr::read(bytes, columns, width)?,
+    };
+    engine.check(width)?;
+    Ok(Some(rows.iter().map(|row| engine.score(row).into()).collect()))
+}
+
+/// The model's own scores of rows.
+pub(super) fn scores(model: &Model, rows: &[Vec<f32>]) -> Result<Vec<f64>> {
+    let width = model.width();
+    if rows.iter().any(|row| row.len() != width) {
+        return Err(Error::data(format!("a row has not the {width} features of the model")));
+    }
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let data = Dataset::new(Parts {
+        features: Features::Dense { width, values: rows.concat() },
+        labels: vec![0.0; rows.len()],
+        bounds: vec![0, rows.len()],
+        query_ids: ["rows"].into_iter().collect(),
+        ..Parts::default()
+    })?;
+    model.scores(&data)
+}

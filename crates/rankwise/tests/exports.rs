@@ -1,0 +1,375 @@
+//! Models written for runtimes and search engines: against the answers of ONNX Runtime (`testdata/onnx/make.py`), and
+//! against the formats' own way to score, replayed.
+
+use rankwise::data::Columns;
+use rankwise::models::interchange::{Format, Vectors, export, made_up_rows, replay};
+use rankwise::models::{Activation, Combine, Ensemble, Layer, Mlp, Model, Ranker, checksum};
+use rankwise::trees::Tree;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+const ENGINES: [Format; 4] =
+    [Format::Elasticsearch, Format::ElasticsearchRankLib, Format::Solr, Format::RankLib];
+
+fn testdata(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
+}
+
+fn stored(name: &str) -> Ranker {
+    Ranker::load(&testdata("interchange").join(name)).unwrap()
+}
+
+fn ranker(model: Model) -> Ranker {
+    let mut ranker = stored("lightgbm-constant.txt");
+    ranker.columns = Columns::default();
+    ranker.model = model;
+    ranker
+}
+
+fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f64; 2]) -> Tree {
+    Tree {
+        features: vec![feature],
+        thresholds: vec![threshold],
+        missing_left: vec![missing_left],
+        left: vec![!0],
+        right: vec![!1],
+        gains: vec![1.0],
+        values: values.to_vec(),
+        covers: vec![1.0; 2],
+    }
+}
+
+fn trees(width: usize, base: f64, trees: Vec<Tree>) -> Ranker {
+    ranker(Model::Ensemble(Ensemble::sum(width, base, trees).unwrap()))
+}
+
+/// Thresholds at the ends and around 0, missing by turns to the left and the right; every leaf has its own size.
+fn odd_thresholds() -> Ranker {
+    let tiny = f32::from_bits(1);
+    let odd = [0.0, -0.0, tiny, -tiny, 1e-40, 1.5, 0.1, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY];
+    let stumps = odd.iter().enumerate().map(|(i, &t)| {
+        let size = f64::from(1 << i);
+        stump(i as u32 % 2, t, i % 3 == 0, [size, -size / 2.0])
+    });
+    trees(2, -1.25, stumps.collect())
+}
+
+fn combined(combine: Combine, outputs: usize) -> Ranker {
+    let base = (0..outputs).map(|k| 0.5 - k as f64).collect();
+    let stumps =
+        (0..2 * outputs).map(|t| stump(t as u32 % 2, t as f32 / 3.0, t % 2 == 0, [0.75, -0.1 * t as f64]));
+    ranker(Model::Ensemble(Ensemble::new(2, base, combine, stumps.collect()).unwrap()))
+}
+
+/// A network with weights that repeat no pattern, and a feature far from 0 that varies little.
+fn network(activation: Activation, sizes: &[usize]) -> Ranker {
+    let mut state = 7u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    let mut inputs = 4;
+    let mut layer = |&outputs: &usize| {
+        let weights = (0..outputs * inputs).map(|_| next()).collect();
+        let layer = Layer { outputs, weights, biases: (0..outputs).map(|_| next()).collect() };
+        inputs = outputs;
+        layer
+    };
+    let layers = sizes.iter().map(&mut layer).collect();
+    let (means, factors) = (vec![1e6, 0.0, -3.5, 0.25], vec![2.0, 1.0, 0.125, 0.0]);
+    ranker(Model::Mlp(Mlp::new(means, factors, activation, layers).unwrap()))
+}
+
+/// What ONNX takes.
+fn onnx_models() -> Vec<(&'static str, Ranker)> {
+    let weights = vec![0.5, -2.0, 1e-3, 0.0];
+    let ordinal = Model::Ordinal { weights: weights.clone(), thresholds: vec![0.0], grades: vec![0.0, 1.0] };
+    vec![
+        ("linear", ranker(Model::Linear { weights, bias: 0.75 })),
+        ("ordinal", ranker(ordinal)),
+        ("lightgbm", stored("lightgbm-names.txt")),
+        ("xgboost", stored("xgboost-ndcg.json")),
+        ("odd-thresholds", odd_thresholds()),
+        ("softmax", combined(Combine::Softmax { grades: vec![0.0, 1.0, 4.0] }, 3)),
+        ("expected-grade", combined(Combine::Ordinal { grades: vec![-1.0, 1.0, 4.0] }, 2)),
+        ("no-trees", trees(1, 0.5, vec![])),
+        ("one-leaf", trees(1, 0.5, vec![Tree::constant(2.0, 1.0), stump(0, 1.0, true, [1.0, 3.0])])),
+        ("relu", network(Activation::Relu, &[5, 3, 1])),
+        ("tanh", network(Activation::Tanh, &[4, 1])),
+        ("one-layer", network(Activation::Tanh, &[1])),
+    ]
+}
+
+fn bits(row: &[f32]) -> String {
+    row.iter().map(|x| format!("{:08x}", x.to_bits())).collect()
+}
+
+fn row_of(digits: &str) -> Vec<f32> {
+    let number = |i: usize| f32::from_bits(u32::from_str_radix(&digits[8 * i..8 * i + 8], 16).unwrap());
+    (0..digits.len() / 8).map(number).collect()
+}
+
+#[test]
+#[ignore = "writes what testdata/onnx/make.py takes"]
+fn write_cases() {
+    let place = PathBuf::from(std::env::var("RANKWISE_ONNX_CASES").unwrap());
+    std::fs::create_dir_all(&place).unwrap();
+    let mut cases = Vec::new();
+    for (name, ranker) in onnx_models() {
+        let exported = export(&ranker, Format::Onnx).unwrap();
+        let rows: Vec<String> = made_up_rows(&ranker, &exported, 60).iter().map(|row| bits(row)).collect();
+        cases.push(json!({ "name": name, "checksum": checksum(&exported.bytes), "rows": rows }));
+        std::fs::write(place.join(format!("{name}.onnx")), exported.bytes).unwrap();
+    }
+    std::fs::write(place.join("cases.json"), Value::from(cases).to_string()).unwrap();
+}
+
+/// The rows and what ONNX Runtime gave for them, of the file that is still written to the last byte.
+fn onnx_answer(name: &str, bytes: &[u8]) -> (Vec<Vec<f32>>, Vec<f64>) {
+    let answers: Vec<Value> =
+        serde_json::from_slice(&std::fs::read(testdata("onnx/answers.json")).unwrap()).unwrap();
+    let answer =
+        answers.iter().find(|a| a["name"] == name).unwrap_or_else(|| panic!("no answers for {name}"));
+    assert_eq!(answer["checksum"], checksum(bytes), "{name}: another file than ONNX Runtime scored");
+    let texts = |key: &str| -> Vec<String> { serde_json::from_value(answer[key].clone()).unwrap() };
+    let scores =
+        texts("scores").iter().map(|s| f64::from_bits(u64::from_str_radix(s, 16).unwrap())).collect();
+    (texts("rows").iter().map(|row| row_of(row)).collect(), scores)
+}
+
+#[test]
+fn onnx_runtime_scores_as_the_model_does() {
+    for (name, ranker) in onnx_models() {
+        let exported = export(&ranker, Format::Onnx).unwrap();
+        let (rows, scores) = onnx_answer(name, &exported.bytes);
+        assert!(rows.iter().flatten().any(|x| x.is_nan()), "{name} was not tried with missing values");
+        let verdict = Vectors::new(&ranker, &exported, rows).unwrap().compare(&scores).unwrap();
+        assert_eq!(verdict.off, 0, "{name}: {verdict:?}");
+    }
+}
+
+fn changed(ranker: &Ranker, change: fn(&mut Tree)) -> Ranker {
+    let Model::Ensemble(ensemble) = &ranker.model else { panic!("no trees") };
+    let mut trees = ensemble.trees().to_vec();
+    trees.iter_mut().for_each(change);
+    let model = Ensemble::new(ensemble.width(), ensemble.base().to_vec(), ensemble.combine().clone(), trees);
+    Ranker { model: Model::Ensemble(model.unwrap()), ..ranker.clone() }
+}
+
+const CHANGES: [fn(&mut Tree); 3] = [
+    |tree| tree.thresholds.iter_mut().for_each(|t| *t = t.next_up()),
+    |tree| tree.thresholds.iter_mut().for_each(|t| *t = t.next_down()),
+    |tree| tree.missing_left.iter_mut().for_each(|left| *left = !*left),
+];
+
+/// The stored rows would tell a threshold from its neighbours, and each way of missing values from the other.
+#[test]
+fn the_answers_would_show_a_wrong_test() {
+    for (name, ranker) in onnx_models().into_iter().filter(|(name, _)| ["lightgbm", "xgboost"].contains(name))
+    {
+        let exported = export(&ranker, Format::Onnx).unwrap();
+        let (rows, scores) = onnx_answer(name, &exported.bytes);
+        for change in CHANGES {
+            let other = changed(&ranker, change);
+            let verdict = Vectors::new(&other, &exported, rows.clone()).unwrap().compare(&scores).unwrap();
+            assert!(verdict.off > 0, "{name}");
+        }
+    }
+}
+
+fn engine_models() -> Vec<Ranker> {
+    let mut models: Vec<Ranker> =
+        ["lightgbm-names.txt", "lightgbm-no-missing.txt", "xgboost-ndcg.json", "xgboost-dart.ubj"]
+            .map(stored)
+            .to_vec();
+    models.extend([
+        odd_thresholds(),
+        trees(1, 0.5, vec![]),
+        trees(1, 0.0, vec![stump(0, -3.0, true, [1.0, 2.0])]),
+    ]);
+    models
+}
+
+#[test]
+fn engines_score_as_the_model_does() {
+    for ranker in engine_models() {
+        for format in ENGINES {
+            let exported = export(&ranker, format).unwrap();
+            let rows = made_up_rows(&ranker, &exported, 2000);
+            assert!(rows.len() >= 256);
+            let found = replay(&exported.bytes, format, &ranker, &rows).unwrap().unwrap();
+            let verdict = Vectors::new(&ranker, &exported, rows).unwrap().compare(&found).unwrap();
+            assert_eq!(verdict.off, 0, "{format:?} of {:?}: {verdict:?}", ranker.model);
+        }
+    }
+}
+
+/// A file of another model is found out, be it different by a float at each threshold.
+#[test]
+fn a_file_of_another_model_is_found_out() {
+    for ranker in ["lightgbm-no-missing.txt", "xgboost-ndcg.json"].map(stored) {
+        for format in ENGINES {
+            let exported = export(&ranker, format).unwrap();
+            let rows = made_up_rows(&ranker, &exported, 2000);
+            let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
+            for change in &CHANGES[..2] {
+                let other = export(&changed(&ranker, *change), format).unwrap();
+                let found = replay(&other.bytes, format, &ranker, &vectors.rows).unwrap().unwrap();
+                assert!(vectors.compare(&found).unwrap().off > 0, "{format:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_models_go_to_engines_without_their_bias() {
+    let mut ranker = ranker(Model::Linear { weights: vec![0.5, -2.0, 0.0], bias: 0.75 });
+    ranker.columns.names = Some(["bm 25", "a \"b\"", "längd"].map(String::from).to_vec());
+    for format in [Format::Elasticsearch, Format::Solr] {
+        let exported = export(&ranker, format).unwrap();
+        assert_eq!(exported.lacks, 0.75);
+        assert!(exported.notes.iter().any(|note| note.contains("bias of 0.75")));
+        let rows = vec![vec![2.0, 1.0, 9.0], vec![f32::NAN, 3.0, f32::NAN]];
+        assert_eq!(replay(&exported.bytes, format, &ranker, &rows).unwrap().unwrap(), [-1.0, -6.0]);
+        assert_eq!(Vectors::new(&ranker, &exported, rows).unwrap().scores, [-1.0, -6.0]);
+    }
+    let solr: Value = serde_json::from_slice(&export(&ranker, Format::Solr).unwrap().bytes).unwrap();
+    let expected = json!({
+        "class": "org.apache.solr.ltr.model.LinearModel", "name": "lightgbm",
+        "features": [{ "name": "bm 25" }, { "name": "a \"b\"" }],
+        "params": { "weights": { "bm 25": 0.5, "a \"b\"": -2.0 } },
+    });
+    assert_eq!(solr, expected);
+    let elastic: Value =
+        serde_json::from_slice(&export(&ranker, Format::Elasticsearch).unwrap().bytes).unwrap();
+    let expected = json!({ "model": { "name": "lightgbm", "model": {
+        "type": "model/linear", "definition": "{\"bm 25\":0.5,\"a \\\"b\\\"\":-2.0}",
+    } } });
+    assert_eq!(elastic, expected);
+}
+
+/// One tree: x ≤ 1.5 (missing: left) gives 3, else 5; the base of 1 is in its leaves.
+#[test]
+fn trees_stand_as_the_engines_want_them() {
+    let mut ranker = trees(2, 1.0, vec![stump(1, 1.5, true, [2.0, 4.0])]);
+    ranker.columns.names = Some(["a", "b"].map(String::from).to_vec());
+    let document =
+        |format| -> Value { serde_json::from_slice(&export(&ranker, format).unwrap().bytes).unwrap() };
+    let elastic = document(Format::Elasticsearch);
+    let definition = elastic["model"]["model"]["definition"].as_str().unwrap();
+    // The next float above 1.5 in every digit, since the engine asks x < t.
+    let expected = json!([{
+        "nodeid": 0, "depth": 0, "split": "b", "split_condition": 1.5000001192092896, "yes": 1, "no": 2, "missing": 1,
+        "children": [{ "nodeid": 1, "leaf": 3.0 }, { "nodeid": 2, "leaf": 5.0 }],
+    }]);
+    assert_eq!(serde_json::from_str::<Value>(definition).unwrap(), expected);
+    assert_eq!(elastic["model"]["model"]["type"], "model/xgboost+json");
+    // 1.5 − 1e-6 in single precision: 1.49999904632568359375.
+    let solr = document(Format::Solr);
+    let expected = json!({
+        "class": "org.apache.solr.ltr.model.MultipleAdditiveTreesModel", "name": "lightgbm",
+        "features": [{ "name": "b" }],
+        "params": { "trees": [{ "weight": "1", "root": {
+            "feature": "b", "threshold": "1.499999", "left": { "value": "3.0" }, "right": { "value": "5.0" },
+        } }] },
+    });
+    assert_eq!(solr, expected);
+    let mut other = ranker.clone();
+    other.model = changed(&ranker, CHANGES[2]).model;
+    let solr: Value = serde_json::from_slice(&export(&other, Format::Solr).unwrap().bytes).unwrap();
+    assert_eq!(solr["params"]["isNullSameAsZero"], "false");
+    assert_eq!(solr["params"]["trees"][0]["root"]["missing"], "right");
+    let ranklib = document(Format::ElasticsearchRankLib);
+    let text = ranklib["model"]["model"]["definition"].as_str().unwrap();
+    assert!(
+        text.contains("<feature> 2 </feature>") && text.contains("<threshold> 1.5 </threshold>"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_an_engine_cannot_hold_is_refused() {
+    let refusal = |ranker: &Ranker, format| export(ranker, format).unwrap_err().to_string();
+    let mut twice = trees(2, 0.0, vec![]);
+    twice.columns.names = Some(["same", "same"].map(String::from).to_vec());
+    let large = trees(1, 0.0, vec![Tree::constant(1e39, 1.0)]);
+    let steep = ranker(Model::Linear { weights: vec![1e39], bias: 0.0 });
+    let network = network(Activation::Relu, &[1]);
+    for format in [Format::Elasticsearch, Format::Solr] {
+        assert!(refusal(&twice, format).contains("two of the model's features are called `same`"));
+        assert!(
+            refusal(&large, format).contains("too large") && refusal(&steep, format).contains("too large")
+        );
+        assert!(refusal(&network, format).contains("ONNX"));
+    }
+    assert!(refusal(&steep, Format::Onnx).contains("too large"));
+    assert!(export(&twice, Format::Onnx).is_ok());
+    let numbered = export(&trees(3, 0.0, vec![]), Format::Solr).unwrap();
+    assert!(numbered.notes.iter().any(|note| note.contains("1 to 3")), "{:?}", numbered.notes);
+}
+
+/// A score that single precision cannot hold is nobody's fault: such rows are not made up.
+#[test]
+fn rows_are_made_up_that_can_be_scored() {
+    let steep = ranker(Model::Linear { weights: vec![1e38, 2.0], bias: 0.0 });
+    let layer = Layer { outputs: 1, weights: vec![3e38], biases: vec![0.0] };
+    let mlp = Mlp::new(vec![0.0], vec![1e-30], Activation::Relu, vec![layer]).unwrap();
+    for ranker in [steep, ranker(Model::Mlp(mlp)), trees(1, 3e38, vec![Tree::constant(3e38, 1.0)])] {
+        let exported = export(&ranker, Format::Onnx).unwrap();
+        let rows = made_up_rows(&ranker, &exported, 100);
+        let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
+        assert!(vectors.scores.iter().all(|score| score.abs() < 3.4e38));
+    }
+}
+
+/// A tree like a rope would break what recurses; it is written, and told to be too deep to be replayed.
+#[test]
+fn deep_trees_break_nothing() {
+    let nodes = 30_000;
+    let rope = Tree {
+        features: vec![0; nodes],
+        thresholds: (0..nodes).map(|i| i as f32).collect(),
+        missing_left: vec![false; nodes],
+        left: (0..nodes).map(|i| !(i as i32)).collect(),
+        right: (1..=nodes).map(|i| if i < nodes { i as i32 } else { !(nodes as i32) }).collect(),
+        gains: vec![0.0; nodes],
+        values: vec![1.0; nodes + 1],
+        covers: vec![1.0; nodes + 1],
+    };
+    let ranker = trees(1, 0.0, vec![rope]);
+    for format in ENGINES.into_iter().chain([Format::Onnx]) {
+        let exported = export(&ranker, format).unwrap();
+        let found = replay(&exported.bytes, format, &ranker, &[vec![3.0]]);
+        match format {
+            Format::Elasticsearch | Format::Solr => {
+                assert!(found.unwrap_err().to_string().contains("recursion"))
+            }
+            Format::Onnx => assert_eq!(found.unwrap(), None),
+            _ => assert_eq!(found.unwrap().unwrap(), [1.0]),
+        }
+    }
+}
+
+#[test]
+fn vectors_can_be_read_by_anyone() {
+    let mut ranker = trees(2, 1.0, vec![stump(1, 1.5, true, [2.0, 4.0])]);
+    ranker.columns.names = Some(["a", "b \"c\""].map(String::from).to_vec());
+    let exported = export(&ranker, Format::RankLib).unwrap();
+    let rows = Vectors::seen_by(&exported, vec![vec![0.5, f32::NAN], vec![f32::MAX, 1.6]]);
+    let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
+    let file: Value = serde_json::from_slice(&vectors.to_json(&ranker, Format::RankLib)).unwrap();
+    assert_eq!((&file["of"], &file["scaling"]), (&json!("ranklib"), &Value::Null));
+    assert_eq!(file["features"], json!(["a", "b \"c\""]));
+    assert_eq!(file["rows"][0]["features"], json!([0.5, null]));
+    assert_eq!(file["rows"][1]["features"], json!([f64::from(f32::MAX), f64::from(1.6f32)]));
+    assert_eq!([&file["rows"][0]["score"], &file["rows"][1]["score"]], [3.0, 5.0]);
+    assert!(file["rows"][1]["allowed"].as_f64().unwrap() < 1e-4);
+    // Missing goes where 0 does not: RankLib sees 0, and the file says so.
+    let elsewhere = Ranker { model: changed(&ranker, CHANGES[2]).model, ..ranker.clone() };
+    let exported = export(&elsewhere, Format::RankLib).unwrap();
+    assert_eq!(Vectors::seen_by(&exported, vec![vec![f32::NAN; 2]]), [[0.0; 2]]);
+    assert!(made_up_rows(&elsewhere, &exported, 500).iter().flatten().all(|x| !x.is_nan()));
+    assert!(vectors.compare(&[3.0]).is_err());
+    let wrong = vectors.compare(&[3.0, f64::NAN]).unwrap();
+    assert_eq!((wrong.first_off, wrong.off, wrong.greatest), (Some(1), 1, f64::INFINITY));
+}
