@@ -71,7 +71,7 @@ impl Boost<'_> {
         rounds.run(task, watch, |state| {
             let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task)?;
             let objective = ("mean gradient", buffers.mean_slope());
-            Ok(Round { goes_on: grew || !boosting.draws_nothing(), objective })
+            Ok(Round { goes_on: grew || !boosting.draws_nothing(), objective, tells: false })
         })
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Round {
     pub(super) goes_on: bool,
     /// What the learner lowers: its name and how far it is.
     pub(super) objective: (&'static str, f64),
+    /// Whether that is told even where there is a measure on validation queries to tell.
+    pub(super) tells: bool,
 }
 
 impl Rounds {
@@ -53,10 +55,13 @@ impl Rounds {
                 outcome = Outcome::Converged;
                 break;
             }
-            let Round { goes_on, objective } = round(&mut state)?;
+            let Round { goes_on, objective: (name, lowered), tells } = round(&mut state)?;
             let (what, value) = match state.curve.last() {
+                Some(&measured) if tells => {
+                    (format!("{name} {lowered:.6}, {} (valid)", task.metric.name()), measured)
+                }
                 Some(&measured) => (format!("{} (valid)", task.metric.name()), measured),
-                None => (objective.0.to_string(), objective.1),
+                None => (name.to_string(), lowered),
             };
             let done = state.weights.len() as u64;
             watch.step(Progress { done, total: Some(self.most), what: &what, value });

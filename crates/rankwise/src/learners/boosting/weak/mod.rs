@@ -120,7 +120,7 @@ fn fit<T: WeakTarget>(
             Some(rule) => rule,
             // Another draw may find something.
             None if sampled.is_some() => Rule::empty(task.train.len()),
-            None => return Ok(Round { goes_on: false, objective: (T::OBJECTIVE, before) }),
+            None => return Ok(Round { goes_on: false, objective: (T::OBJECTIVE, before), tells: true }),
         };
         scores.iter_mut().zip(&rule.chosen).filter(|(_, chosen)| **chosen).for_each(|(s, _)| *s += step);
         rule.tree.scale(step);
@@ -130,7 +130,7 @@ fn fit<T: WeakTarget>(
         state.note(state.measure(task, &Combine::Sum));
         let after = target.worths(&state.train.outputs[0], &mut worths);
         objective = Some(after);
-        Ok(Round { goes_on: true, objective: (T::OBJECTIVE, after) })
+        Ok(Round { goes_on: true, objective: (T::OBJECTIVE, after), tells: true })
     })?;
     fitted.record.figures.extend(objective.map(|value| (format!("{}, last round", T::OBJECTIVE), value)));
     let (informed, all) = (target.informed_queries(), task.train.query_count());

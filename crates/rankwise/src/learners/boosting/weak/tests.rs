@@ -290,6 +290,33 @@ fn ndcg_boosts_m_never_rises() {
     }
 }
 
+/// M is told after every round, beside the measure on validation queries too.
+#[test]
+fn m_is_told_with_validation_queries_as_well() {
+    #[derive(Default)]
+    struct Told(Vec<f64>, Stop);
+    impl Watch for Told {
+        fn step(&mut self, step: Step<'_>) {
+            let m = step.what.strip_prefix("M ").and_then(|rest| rest.strip_suffix(", ndcg@5 (valid)"));
+            self.0.push(m.expect("no M").parse().unwrap());
+        }
+
+        fn stop(&self) -> &Stop {
+            &self.1
+        }
+    }
+    let (train, valid) = (data(7, 25), data(8, 10));
+    let metric = parse("ndcg@5", &Conventions::default()).unwrap();
+    let task =
+        Task { train: &train, valid: Some(&valid), metric: &*metric, seed: 5, start: Start::default() };
+    let learner = NdcgBoost { rounds: rounds(30, 10), ..NdcgBoost::default() };
+    let (mut told, mut alone) = (Told::default(), Curve::default());
+    learner.fit(&task, &mut told).unwrap();
+    fit(&learner, &train, &mut alone);
+    assert_eq!(told.0.len(), 30);
+    assert!(told.0.iter().zip(&alone.0).all(|(a, b)| (a - b).abs() < 1e-6), "{:?} {:?}", told.0, alone.0);
+}
+
 /// One query, one feature that sorts it without a mistake: D = 0 at once.
 #[test]
 fn a_rule_without_mistakes_has_a_finite_weight() {
