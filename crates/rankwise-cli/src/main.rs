@@ -1,7 +1,6 @@
 //! The command-line tool of Rankwise: arguments, progress and printing around the `rankwise` library.
 
 mod commands;
-mod fitting;
 mod input;
 mod insight;
 mod interrupt;
@@ -12,6 +11,7 @@ mod output;
 mod progress;
 mod python;
 mod table;
+mod train_args;
 mod trees;
 
 use clap::{CommandFactory, Parser};

@@ -2,7 +2,7 @@
 //! ship the models.
 //!
 //! The rooms, each importing only from those before it:
-//! [`data`] → [`metrics`] → [`losses`] → [`solvers`], [`trees`] → [`models`] → [`learners`] → [`experiment`].
+//! [`data`] → [`metrics`] → [`losses`] → [`solvers`], [`trees`] → [`models`] → [`learners`] → [`recipe`] → [`experiment`].
 
 pub mod card;
 pub mod data;
@@ -13,12 +13,14 @@ pub mod losses;
 pub mod metrics;
 pub mod models;
 pub mod rank;
+pub mod recipe;
 pub mod rng;
 pub mod solvers;
 pub mod trees;
 pub mod watch;
 
 pub use error::{Error, ErrorKind, Result};
+pub use recipe::Recipe;
 
 /// The examples of README, compiled.
 #[cfg(doctest)]

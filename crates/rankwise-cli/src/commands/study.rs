@@ -1,7 +1,7 @@
-use crate::fitting::settings;
 use crate::input::Input;
 use crate::measuring::Measuring;
 use crate::progress::Progress;
+use crate::train_args::settings;
 use crate::{interrupt, output, table};
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,5 +1,5 @@
-use crate::fitting::{Fitting, Material, settings};
 use crate::progress::{Jobs, Progress};
+use crate::train_args::{TrainArgs, settings};
 use crate::{interrupt, output, table};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -36,7 +36,7 @@ pub(crate) struct Tune {
     draws: usize,
 
     #[command(flatten)]
-    fitting: Fitting,
+    training: TrainArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy)]
@@ -50,26 +50,30 @@ impl Tune {
     pub(crate) fn run(self) -> Result<ExitCode> {
         ensure!(self.draws > 0, "--draws 0 tries nothing");
         let grid = settings(&self.grid)?;
-        let material = self.fitting.material(&self.valid)?;
-        let Material { learner, set, metric, train, valid, .. } = &material;
-        let valid = valid.as_ref().context("there are no validation queries")?;
+        let recipe = self.training.recipe()?;
+        let trainer = recipe.check()?;
+        let (train, valid) = self.training.read(&self.valid)?;
+        let valid = valid.context("there are no validation queries")?;
+        let (train, valid) = (trainer.prepare(train)?, trainer.prepare(valid)?);
         let method = match self.method {
             MethodName::Grid => Method::Grid,
             MethodName::Random => Method::Random,
             MethodName::Halving => Method::Halving,
         };
         let search = Search { method, draws: self.draws, ..Search::default() };
-        let seed = self.fitting.seed;
-        let tuning = Tuning { learner, set, grid: &grid, search: &search, train, valid, metric, seed };
-        let Tuned { parameters, trials, failures, fitted } = interrupt::stoppable(|stop| {
+        let metric = &[self.training.metric()?];
+        let seed = trainer.seed();
+        let tuning =
+            Tuning { recipe, grid: &grid, search: &search, train: &train, valid: &valid, metric, seed };
+        let Tuned { trials, failures, ranker, .. } = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
-            tuning.run(&|job| jobs.done(job), &mut Progress::new(learner.card.name, stop))
+            tuning.run(&|job| jobs.done(job), &mut Progress::new(trainer.learner(), stop))
         })?;
-        let ranker = self.fitting.save(&material, parameters, fitted)?;
+        self.training.save(&ranker)?;
         output::notes(&failures);
-        if self.fitting.json {
+        if self.training.json {
             output::print_json(&serde_json::json!({
-                "model": self.fitting.output, "parameters": ranker.parameters, "trials": trials,
+                "model": self.training.output, "parameters": ranker.parameters, "trials": trials,
             }))?;
         } else {
             self.report(&trials, &ranker.metric)?;
@@ -87,8 +91,8 @@ impl Tune {
             let value = trial.valid.map_or("failed".into(), table::four);
             table.row([setting.join(" "), format!("{:.0} %", 100.0 * trial.share), value]);
         }
-        let text = format!("{}\nwrote the first to {}\n", table.render(), self.fitting.output.display());
-        if self.fitting.output.as_os_str() == "-" {
+        let text = format!("{}\nwrote the first to {}\n", table.render(), self.training.output.display());
+        if self.training.output.as_os_str() == "-" {
             output::note(text.trim_end());
             return Ok(());
         }

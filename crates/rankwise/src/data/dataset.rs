@@ -82,6 +82,17 @@ impl Dataset {
         Ok(Dataset { parts })
     }
 
+    /// Dense rows, `width` values each; query by query, `sizes` documents each. Queries are called 1, 2, ….
+    pub fn dense(values: Vec<f32>, width: usize, labels: Vec<f32>, sizes: &[usize]) -> Result<Self> {
+        let mut bounds = vec![0];
+        for size in sizes {
+            bounds.push(bounds[bounds.len() - 1] + size);
+        }
+        let query_ids = (1..=sizes.len()).map(|q| q.to_string()).collect();
+        let features = Features::Dense { width, values };
+        Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() })
+    }
+
     /// Takes the data set apart, to change it and put it together again.
     pub fn into_parts(self) -> Parts {
         self.parts

@@ -5,6 +5,7 @@ mod concat;
 mod dataset;
 mod features;
 pub mod files;
+mod fingerprint;
 pub mod folds;
 mod identical;
 pub mod normalize;

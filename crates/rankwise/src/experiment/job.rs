@@ -5,14 +5,14 @@ use super::journal::{Tested, Tried, Worst};
 use super::material::FoldData;
 use crate::data::{Dataset, Order, Query, split};
 use crate::error::{Error, Result};
-use crate::learners::{Entry, Fitted, Start, Task};
 use crate::metrics::{Metric, evaluate};
 use crate::models::Outcome;
+use crate::models::Ranker;
 use crate::rank::Ranking;
+use crate::recipe::{Start, Trainer};
 use crate::watch::{Step, Stop, Watch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
-use toml::Table;
 
 /// How many of the worst queries are kept, and how many documents of each.
 pub(super) const WORST: usize = 10;
@@ -22,8 +22,7 @@ const CURVE_POINTS: usize = 400;
 
 /// What training needs beside the data.
 pub(super) struct Setting<'a> {
-    pub(super) learner: &'static Entry,
-    pub(super) parameters: &'a Table,
+    pub(super) trainer: &'a Trainer,
     pub(super) metrics: &'a [Box<dyn Metric>],
     /// Which of the measures parameters are chosen by.
     pub(super) selection: usize,
@@ -35,7 +34,7 @@ pub(super) struct Setting<'a> {
 
 /// A model and how it was come by.
 struct Trained {
-    fitted: Fitted,
+    fitted: Ranker,
     recorder: Recorder,
     seconds: f64,
 }
@@ -95,19 +94,12 @@ impl Setting<'_> {
         let begun = Instant::now();
         let deadline = self.time_limit.map(|limit| begun + limit);
         let mut recorder = Recorder::new(stop.until(deadline));
-        let task = Task {
-            train,
-            valid,
-            metric: self.metrics[self.selection].as_ref(),
-            seed: self.seed,
-            start: Start::default(),
-        };
+        let trainer = self.trainer.with_seed(self.seed);
         // A learner that panics has a bug; the other jobs are none the worse for it.
-        let fitted =
-            catch_unwind(AssertUnwindSafe(|| self.learner.fit(self.parameters, &task, &mut recorder)))
-                .unwrap_or_else(|panic| {
-                    Err(Error::data(format!("the learner broke down: {}", words_of(&panic))))
-                })?;
+        let fitted = catch_unwind(AssertUnwindSafe(|| {
+            trainer.fit_prepared(train, valid, Start::default(), &mut recorder)
+        }))
+        .unwrap_or_else(|panic| Err(Error::data(format!("the learner broke down: {}", words_of(&panic)))))?;
         if stop.requested() {
             return Err(Error::interrupted("stopped"));
         }

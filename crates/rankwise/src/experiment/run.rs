@@ -13,8 +13,8 @@ use super::search::{self, Rung};
 use super::spec::{DataSpec, Spec};
 use crate::card;
 use crate::error::{Error, ErrorKind, Result};
-use crate::learners::{self, Entry};
 use crate::metrics::{Conventions, Metric, parse, parse_list, preset};
+use crate::recipe::{Recipe, Trainer};
 use crate::rng;
 use crate::watch::Stop;
 use rayon::prelude::*;
@@ -72,11 +72,10 @@ pub struct Experiment {
 
 /// A learner and the settings to try.
 struct Candidates {
-    learner: &'static Entry,
     /// What each setting changes.
     varied: Vec<Table>,
-    /// Each setting in full.
-    complete: Vec<Table>,
+    /// Each setting, ready to train.
+    trainers: Vec<Trainer>,
     rungs: Vec<Rung>,
 }
 
@@ -110,12 +109,14 @@ impl Experiment {
             return Err(card::unknown("measure in [[expect]]", &other.metric, &names));
         }
         let candidates = spec.learners.iter().map(|l| {
-            let learner = learners::find(&l.name)?;
             let varied = search::settings(&spec.search, &l.grid, rng::derive(spec.seed, &[SEARCH]))?;
-            let complete =
-                varied.iter().map(|v| learner.complete(&overlaid(&l.set, v))).collect::<Result<_>>()?;
+            let trainer = |over: &Table| {
+                let recipe = Recipe::new(&l.name).set_all(overlaid(&l.set, over));
+                recipe.metric(&spec.selection).conventions(conventions.clone()).check()
+            };
+            let trainers = varied.iter().map(trainer).collect::<Result<_>>()?;
             let rungs = search::rungs(&spec.search, varied.len());
-            Ok(Candidates { learner, varied, complete, rungs })
+            Ok(Candidates { varied, trainers, rungs })
         });
         let candidates: Vec<Candidates> = candidates.collect::<Result<_>>()?;
         let material = spec.data.iter().map(|d| Material::load(d, spec.seed)).collect::<Result<Vec<_>>>()?;
@@ -313,7 +314,7 @@ impl Run<'_> {
         if let Some(curve) = &mut tested.curve {
             (curve.fold, curve.repeat) = (at.fold, at.repeat);
         }
-        let parameters = candidates.complete[winner].clone();
+        let parameters = candidates.trainers[winner].parameters().clone();
         let chosen = Chosen { fold: at.fold, repeat: at.repeat, parameters, valid: tested.valid };
         cut_short |= tested.cut_short;
         Ok(SystemRun { chosen, trials, failures, search_seconds, cut_short, tested })
@@ -372,8 +373,9 @@ impl Run<'_> {
     /// Everything that tells this job from every other of the experiment.
     fn job_name(&self, at: At<'_>, material: &Material, candidate: usize) -> String {
         let candidates = &self.experiment.candidates[at.system];
-        let parameters = serde_json::to_string(&candidates.complete[candidate]).unwrap_or_default();
-        let (learner, fold) = (candidates.learner.card.name, at.fold + 1);
+        let trainer = &candidates.trainers[candidate];
+        let parameters = serde_json::to_string(trainer.parameters()).unwrap_or_default();
+        let (learner, fold) = (trainer.learner(), at.fold + 1);
         format!("{} fold {fold} repeat {} {learner} {parameters}", material.name, at.repeat)
     }
 
@@ -381,8 +383,7 @@ impl Run<'_> {
         let experiment = self.experiment;
         let candidates = &experiment.candidates[at.system];
         Setting {
-            learner: candidates.learner,
-            parameters: &candidates.complete[candidate],
+            trainer: &candidates.trainers[candidate],
             metrics: &experiment.metrics,
             selection: experiment.selection,
             seed: rng::derive(experiment.spec.seed, &[at.data as u64, at.fold as u64, at.repeat as u64]),

@@ -20,7 +20,7 @@
 
 use crate::card;
 use crate::error::{Error, Place, Result};
-use crate::learners;
+use crate::recipe::Recipe;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -330,8 +330,7 @@ impl Spec {
         distinct("system", &systems)?;
         distinct("data set", &self.data.iter().map(|d| d.name.clone()).collect::<Vec<_>>())?;
         for learner in &self.learners {
-            let entry = learners::find(&learner.name)?;
-            entry.complete(&learner.set)?;
+            Recipe::new(&learner.name).set_all(learner.set.clone()).check()?;
         }
         self.data.iter().try_for_each(DataSpec::check)?;
         if !self.externals.is_empty() && self.data.iter().any(|d| d.group) {

@@ -7,8 +7,9 @@ use super::search;
 use super::spec::Search;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::{Entry, Fitted, Start, Task};
 use crate::metrics::Metric;
+use crate::models::Ranker;
+use crate::recipe::{Recipe, Start, Trainer};
 use crate::watch::{Stop, Watch};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,10 +17,8 @@ use toml::Table;
 
 /// What to tune, on what.
 pub struct Tuning<'a> {
-    /// The learner.
-    pub learner: &'static Entry,
-    /// Fixed parameters.
-    pub set: &'a Table,
+    /// The learner with its fixed parameters.
+    pub recipe: Recipe,
     /// Parameters to search, as in an experiment file.
     pub grid: &'a Table,
     /// How to search.
@@ -43,39 +42,26 @@ pub struct Tuned {
     /// Settings that failed, a sentence each.
     pub failures: Vec<String>,
     /// The model of the best setting.
-    pub fitted: Fitted,
+    pub ranker: Ranker,
 }
 
 impl Tuning<'_> {
     /// Tries all settings, tells `done` of each, and trains the best one anew under the eyes of `watch`.
     pub fn run(&self, done: &(dyn Fn(JobDone<'_>) + Sync), watch: &mut dyn Watch) -> Result<Tuned> {
         let varied = search::settings(self.search, self.grid, self.seed)?;
-        let complete: Vec<Table> = varied
-            .iter()
-            .map(|over| {
-                let mut table = self.set.clone();
-                table.extend(over.clone());
-                self.learner.complete(&table)
-            })
-            .collect::<Result<_>>()?;
+        let trainer = |over: &Table| self.recipe.clone().set_all(over.clone()).check();
+        let trainers = varied.iter().map(trainer).collect::<Result<Vec<_>>>()?;
         let stop = watch.stop().clone();
-        let (winner, trials, failures) = self.search(&varied, &complete, done, &stop)?;
-        let parameters = complete[winner].clone();
-        let task = Task {
-            train: self.train,
-            valid: Some(self.valid),
-            metric: self.metric[0].as_ref(),
-            seed: self.seed,
-            start: Start::default(),
-        };
-        let fitted = self.learner.fit(&parameters, &task, watch)?;
-        Ok(Tuned { parameters, trials, failures, fitted })
+        let (winner, trials, failures) = self.search(&varied, &trainers, done, &stop)?;
+        let parameters = trainers[winner].parameters().clone();
+        let ranker = trainers[winner].fit_prepared(self.train, Some(self.valid), Start::default(), watch)?;
+        Ok(Tuned { parameters, trials, failures, ranker })
     }
 
     fn search(
         &self,
         varied: &[Table],
-        complete: &[Table],
+        trainers: &[Trainer],
         done: &(dyn Fn(JobDone<'_>) + Sync),
         stop: &Stop,
     ) -> Result<(usize, Vec<Trial>, Vec<String>)> {
@@ -90,8 +76,7 @@ impl Tuning<'_> {
                 .par_iter()
                 .map(|&c| {
                     let setting = Setting {
-                        learner: self.learner,
-                        parameters: &complete[c],
+                        trainer: &trainers[c],
                         metrics: self.metric,
                         selection: 0,
                         seed: self.seed,

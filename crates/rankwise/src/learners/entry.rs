@@ -1,319 +1,350 @@
-//! A learner in the list: its card, its parameters as data, and a way to run it.
+//! A learner in the list: its card, its parameters as data, and how they become something that trains.
 
-use super::boosting::digest;
-use super::by_loss::{ByLoss, ByScorer, LINEAR, SCORER};
-use super::margin::{self, LargeMargin};
-use super::{Fitted, LEARNERS, Learner, Task};
+use super::loss::{CustomLoss, LossLearner};
+use super::parameters::{Parameter, Parameters, by_canonical_name, described, overlaid, table_of};
+use super::scorers::{LinearParameters, LossScorer, NetworkParameters, ScorerKind, TreesParameters};
+use super::{Fitted, LEARNERS, Learner, LossKind, RegularizationPath, Task};
 use crate::card::{self, Card};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::models::checksum;
 use crate::watch::Watch;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// A learner in the list. Parameters go in and out as a TOML table, so that one path serves `--set c=10`,
-/// experiment files and model files.
-pub struct Entry {
+/// The parameter that names the scorer.
+const SCORER: &str = "scorer";
+
+/// A learner in the list. Parameters go in and out as a TOML table, so that one path serves the command line, experiment
+/// files, model files and Python.
+pub struct LearnerEntry {
     /// Name, title, meaning and source.
     pub card: Card,
+    variants: Variants,
+}
+
+/// The ways in which a learner can be trained.
+enum Variants {
+    /// A method of its own.
+    Method(Variant),
+    /// A loss, by each scorer; and the scorer when none is named.
+    Scorers([Variant; 3], ScorerKind),
+}
+
+/// A learner with one scorer, or with its own method.
+struct Variant {
+    scorer: Option<ScorerKind>,
     parameters: fn() -> Vec<Parameter>,
-    complete: fn(&Table) -> Result<Table>,
-    fit: fn(&Table, &Task<'_>, &mut dyn Watch) -> Result<Fitted>,
-    path: Option<FitPath>,
-    /// Where it is a loss of scores: what else can lower it.
-    others: Option<[ByScorer; 2]>,
-    continues: bool,
+    configure: fn(&Table) -> Result<Configured>,
 }
 
-type FitPath = fn(&Table, &[f64], &Task<'_>, &mut dyn Watch) -> Result<Path>;
-
-/// The models of a large-margin learner for several C, one after the other.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Path {
-    /// The mean loss of `w = 0`.
-    pub loss_of_zero: f64,
-    /// One model for each C; fewer, the last one interrupted, if it was asked to stop.
-    pub fits: Vec<Fitted>,
+/// A learner whose parameters are checked and complete.
+pub(crate) struct Configured {
+    /// All parameters, defaults included, by their canonical names.
+    pub(crate) parameters: Table,
+    /// The scorer, for learners that are a loss.
+    pub(crate) scorer: Option<ScorerKind>,
+    /// Whether it can start from a model and keep a checkpoint.
+    pub(crate) continues: bool,
+    trainer: Box<dyn Train>,
 }
 
-/// One parameter of a learner, for help and tables.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Parameter {
-    /// As typed in `--set name=value`.
-    pub name: String,
-    /// Its value when nothing is said.
-    pub default: Value,
-    /// Meaning and range.
-    pub meaning: String,
+impl Configured {
+    /// Trains on data that has queries and features.
+    pub(crate) fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        self.trainer.train(task, watch)
+    }
+
+    /// Trains for each C of `cs` in turn; none where there is no such path.
+    pub(crate) fn path(
+        &self,
+        cs: &[f64],
+        task: &Task<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<RegularizationPath>> {
+        self.trainer.path(cs, task, watch)
+    }
+
+    /// Whether there are models along C: those of a linear scorer and a max-margin loss.
+    pub(crate) fn has_path(&self) -> bool {
+        let tiny = Dataset::dense(vec![1.0, 0.0], 1, vec![1.0, 0.0], &[2]).expect("two documents");
+        self.scorer == Some(ScorerKind::Linear) && matches!(self.loss(&tiny), Ok(Some(LossKind::Convex(_))))
+    }
+
+    /// The loss that is minimised, for learners that are one.
+    pub(crate) fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
+        self.trainer.loss(train)
+    }
 }
 
-impl Entry {
-    /// The entry of learner `L`.
-    pub const fn of<L: Learner>() -> Entry {
-        Entry {
-            card: L::CARD,
-            parameters: parameters_of::<L>,
-            complete: complete::<L>,
-            fit: fit::<L>,
-            path: None,
-            others: None,
-            continues: L::CONTINUES,
-        }
+/// A learner with its parameters, whatever their types.
+trait Train: Send + Sync {
+    fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
+
+    fn path(&self, _: &[f64], _: &Task<'_>, _: &mut dyn Watch) -> Result<Option<RegularizationPath>> {
+        Ok(None)
     }
 
-    /// The entry of learner `L`, whose loss trees and networks can learn as well.
-    pub const fn of_loss<L: ByLoss>() -> Entry {
-        Entry { others: Some(ByScorer::all::<L>()), ..Entry::of::<L>() }
+    fn loss(&self, _: &Dataset) -> Result<Option<LossKind>> {
+        Ok(None)
     }
+}
 
-    /// The entry of large-margin learner `L`, which can be followed along its C.
-    pub const fn of_margin<L: LargeMargin>() -> Entry
-    where
-        L::Loss: 'static,
-    {
-        Entry { path: Some(path::<L>), ..Entry::of_loss::<L>() }
+/// A method of its own.
+struct Method<L>(L);
+
+impl<L: Learner> Train for Method<L> {
+    fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        self.0.fit(task, watch)
     }
+}
 
-    /// Its parameters, in the order of its struct.
-    pub fn parameters(&self) -> Vec<Parameter> {
-        (self.parameters)()
-    }
+/// A loss and the scorer that minimises it.
+struct Minimized<L, S> {
+    loss: L,
+    scorer: S,
+}
 
-    /// The parameters it has with a scorer, those of the loss first.
-    pub fn parameters_with(&self, scorer: &str) -> Result<Vec<Parameter>> {
-        let given = Table::from_iter([(SCORER.to_string(), scorer.into())]);
-        Ok(self.other(&given)?.map_or_else(|| self.parameters(), |other| (other.parameters)()))
-    }
-
-    /// What can be given as the parameter `scorer`: the learner's own first; nothing where it is no loss of scores.
-    pub fn scorers(&self) -> Vec<&'static str> {
-        let others = self.others.iter().flatten().map(|other| other.name);
-        self.others.iter().map(|_| LINEAR).chain(others).collect()
-    }
-
-    /// Checks `given` and fills in the defaults of what is not given.
-    pub fn complete(&self, given: &Table) -> Result<Table> {
-        match self.other(given)? {
-            Some(other) => (other.complete)(given),
-            None => {
-                self.refuse_parameters_of_other_scorers(given)?;
-                (self.complete)(&without_scorer(given))
-            }
-        }
-    }
-
-    /// A parameter that only another scorer has was meant for that.
-    fn refuse_parameters_of_other_scorers(&self, given: &Table) -> Result<()> {
-        let own = self.parameters();
-        for name in given.keys().filter(|name| *name != SCORER && own.iter().all(|p| p.name != **name)) {
-            let has = |other: &&ByScorer| (other.parameters)().iter().any(|p| p.name == *name);
-            if let Some(other) = self.others.iter().flatten().find(has) {
-                return Err(Error::parameter(format!(
-                    "`{name}` is a parameter of {} with scorer {}, and no scorer is given (scorer = \"{}\", or --scorer {})",
-                    self.card.name, other.name, other.name, other.name
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Learns with the parameters `given`, and defaults for the rest.
-    pub fn fit(&self, given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        check_task(task)?;
-        let other = self.other(given)?;
-        let mut start = task.start.clone();
-        if start.model.is_some() || start.checkpoint.is_some() {
-            if !other.map_or(self.continues, |other| other.continues) {
-                let with = other.map_or(String::new(), |other| format!(" with scorer {}", other.name));
-                return Err(Error::parameter(format!(
-                    "{}{with} cannot start from a model or keep a checkpoint; boosted trees can",
-                    self.card.name
-                )));
-            }
-            start.identity = self.identity(given, task)?;
-        }
-        let task = Task { start, ..*task };
-        let mut fitted = match other {
-            Some(other) => (other.fit)(given, &task, watch)?,
-            None => (self.fit)(&without_scorer(given), &task, watch)?,
-        };
-        if task.valid.is_some_and(|valid| valid.queries().all(|q| task.metric.is_undefined(q.labels()))) {
-            let metric = task.metric.name();
-            fitted.record.notes.push(format!(
-                "{metric} says nothing of any validation query, so nothing was chosen by them"
-            ));
-        }
+impl<L: LossLearner, S: LossScorer<L>> Train for Minimized<L, S> {
+    fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        let mut fitted = self.scorer.fit(&self.loss, task, watch)?;
+        fitted.record.notes.extend(self.loss.notes(task));
         Ok(fitted)
     }
 
-    /// What is being learned, from what: equal for trainings that end with the same model.
-    fn identity(&self, given: &Table, task: &Task<'_>) -> Result<String> {
-        let model = task.start.model.map(|m| serde_json::to_vec(m).expect("a model is plain data"));
-        Ok([
-            self.card.name.to_string(),
-            self.complete(given)?.to_string(),
-            task.seed.to_string(),
-            task.metric.name(),
-            format!("{:?}", task.metric.conventions()),
-            digest(task.train),
-            task.valid.map_or(String::new(), digest),
-            model.map_or(String::new(), |bytes| checksum(&bytes)),
-        ]
-        .join("|"))
+    fn path(&self, cs: &[f64], task: &Task<'_>, watch: &mut dyn Watch) -> Result<Option<RegularizationPath>> {
+        self.scorer.path(&self.loss, cs, task, watch)
     }
 
-    /// What is to learn its loss in place of its own solver, where `given` names it.
-    fn other(&self, given: &Table) -> Result<Option<&ByScorer>> {
-        let Some(named) = given.get(SCORER) else { return Ok(None) };
-        let Some(others) = &self.others else {
-            return Err(Error::parameter(format!(
-                "{} has a kind of model of its own; scorers are for learners that are a loss of scores",
+    fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
+        self.loss.loss(train).map(Some)
+    }
+}
+
+impl<S: LossScorer<CustomLoss>> Train for Minimized<CustomLoss, S> {
+    fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        self.scorer.fit(&self.loss, task, watch)
+    }
+}
+
+impl LearnerEntry {
+    /// The entry of a learner that is a method of its own.
+    pub const fn of<L: Learner>() -> LearnerEntry {
+        let variant = Variant {
+            scorer: None,
+            parameters: || described(&L::default(), false),
+            configure: configure_method::<L>,
+        };
+        LearnerEntry { card: L::CARD, variants: Variants::Method(variant) }
+    }
+
+    /// The entry of a learner that is a loss, which every scorer can minimise.
+    pub const fn of_loss<L: LossLearner>() -> LearnerEntry {
+        let variants = [
+            Variant::of::<L, L::Linear>(
+                || parameters::<L, _>(L::linear()),
+                |g| configure::<L, _>(L::linear(), g),
+            ),
+            Variant::of::<L, TreesParameters>(
+                || parameters::<L, _>(L::trees()),
+                |g| configure::<L, _>(L::trees(), g),
+            ),
+            Variant::of::<L, NetworkParameters>(
+                || parameters::<L, _>(L::network()),
+                |g| configure::<L, _>(L::network(), g),
+            ),
+        ];
+        LearnerEntry { card: L::CARD, variants: Variants::Scorers(variants, L::SCORER) }
+    }
+
+    /// Its parameters with its default scorer: those of the loss first, then those of the scorer.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        (self.default_variant().parameters)()
+    }
+
+    /// Its parameters with another scorer.
+    pub fn parameters_with(&self, scorer: &str) -> Result<Vec<Parameter>> {
+        Ok((self.variant(Some(scorer))?.parameters)())
+    }
+
+    /// The scorers that can minimise it, its default first; none for a method of its own.
+    pub fn scorers(&self) -> Vec<ScorerKind> {
+        match &self.variants {
+            Variants::Method(_) => Vec::new(),
+            Variants::Scorers(_, default) => {
+                let others = ScorerKind::ALL.into_iter().filter(|kind| kind != default);
+                std::iter::once(*default).chain(others).collect()
+            }
+        }
+    }
+
+    /// The loss with its default parameters, for learners that are one.
+    pub fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
+        self.configure(&Table::new())?.loss(train)
+    }
+
+    /// Checks the given parameters and fills in the rest.
+    pub(crate) fn configure(&self, given: &Table) -> Result<Configured> {
+        let scorer = match given.iter().find(|(name, _)| is_scorer(name)) {
+            None => None,
+            Some((_, Value::String(name))) => Some(name.as_str()),
+            Some((_, other)) => {
+                return Err(Error::parameter(format!("scorer is {other}; it must be a name")));
+            }
+        };
+        let variant = self.variant(scorer)?;
+        let mut rest = given.clone();
+        rest.retain(|name, _| !is_scorer(name));
+        let configured = (variant.configure)(&rest);
+        configured.map_err(|error| self.hint_at_scorer(error, variant, &rest))
+    }
+
+    fn variant(&self, scorer: Option<&str>) -> Result<&Variant> {
+        match (&self.variants, scorer) {
+            (Variants::Method(_), Some(_)) => Err(Error::parameter(format!(
+                "`{}` does not accept `scorer`; it has a model of its own kind",
                 self.card.name
-            )));
+            ))),
+            (_, None) => Ok(self.default_variant()),
+            (Variants::Scorers(variants, _), Some(name)) => {
+                let kind = ScorerKind::named(name)?;
+                Ok(variants.iter().find(|v| v.scorer == Some(kind)).expect("a variant per scorer"))
+            }
+        }
+    }
+
+    fn default_variant(&self) -> &Variant {
+        match &self.variants {
+            Variants::Method(variant) => variant,
+            Variants::Scorers(variants, default) => {
+                variants.iter().find(|v| v.scorer == Some(*default)).expect("a variant per scorer")
+            }
+        }
+    }
+
+    /// An unknown parameter may be one of another scorer: say so.
+    fn hint_at_scorer(&self, error: Error, used: &Variant, given: &Table) -> Error {
+        let Variants::Scorers(variants, _) = &self.variants else { return error };
+        let knows = |variant: &Variant, name: &str| {
+            let known = (variant.parameters)();
+            known.iter().any(|p| p.name == name || p.aliases.contains(&name))
         };
-        if named.as_str() == Some(LINEAR) {
-            return Ok(None);
-        }
-        let found = others.iter().find(|other| named.as_str() == Some(other.name));
-        found.map(Some).ok_or_else(|| {
-            let names: Vec<String> = self.scorers().iter().map(|name| format!("\"{name}\"")).collect();
-            Error::parameter(format!("scorer is {named}; it must be one of {}", names.join(", ")))
-        })
-    }
-
-    /// Refuses what [`path`](Entry::path) cannot follow: a learner without C, or a C out of range.
-    pub fn check_path(&self, cs: &[f64]) -> Result<()> {
-        if self.path.is_none() {
-            let able = LEARNERS.iter().filter(|e| e.path.is_some()).map(|e| e.card.name);
-            let (name, able) = (self.card.name, able.collect::<Vec<_>>().join(", "));
-            return Err(Error::parameter(format!(
-                "{name} cannot be followed along C; learners that can: {able}"
-            )));
-        }
-        cs.iter().try_for_each(|&c| margin::check_above_zero("c", c))
-    }
-
-    /// Learns with the parameters `given` and each C of `cs` in turn, each time starting from what the ones before
-    /// found. Ascending C are quickest.
-    pub fn path(&self, given: &Table, cs: &[f64], task: &Task<'_>, watch: &mut dyn Watch) -> Result<Path> {
-        self.check_path(cs)?;
-        check_task(task)?;
-        let path = self.path.expect("checked just above");
-        path(given, cs, task, watch)
+        let Some(name) = given.keys().find(|name| !knows(used, name)) else { return error };
+        let others: Vec<&str> = variants
+            .iter()
+            .filter(|variant| knows(variant, name))
+            .filter_map(|variant| variant.scorer.map(ScorerKind::name))
+            .collect();
+        let (Some(scorer), false) = (used.scorer, others.is_empty()) else { return error };
+        Error::parameter(format!(
+            "`{name}` is not a parameter of {} with scorer {}, but with scorer {}",
+            self.card.name,
+            scorer.name(),
+            others.join(" or ")
+        ))
     }
 }
 
-/// Reads `key=value` as typed after `--set`; a value that is not TOML is taken as a string.
-pub fn parse_setting(text: &str) -> Result<(String, Value)> {
-    let (key, value) = text
-        .split_once('=')
-        .ok_or_else(|| Error::parameter(format!("`{text}` is not of the form key=value")))?;
-    let (key, value) = (key.trim().replace('-', "_"), value.trim());
-    let parsed = format!("value = {value}").parse::<Table>().ok().filter(|t| t.len() == 1);
-    let value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::String(value.into()));
-    Ok((key, value))
-}
-
-fn check_task(task: &Task<'_>) -> Result<()> {
-    if task.train.is_empty() {
-        return Err(Error::data("there are no training documents"));
-    }
-    if task.train.width() == 0 {
-        return Err(Error::data("the training data has no features"));
-    }
-    if task.train.queries().all(|q| q.weight() == 0.0) {
-        return Err(Error::data("every training query has weight 0"));
-    }
-    match task.valid {
-        Some(valid) if valid.width() > task.train.width() => Err(Error::data(format!(
-            "the validation data has {} features, the training data only {}",
-            valid.width(),
-            task.train.width()
-        ))),
-        _ => Ok(()),
+impl Variant {
+    const fn of<L: LossLearner, S: LossScorer<L>>(
+        parameters: fn() -> Vec<Parameter>,
+        configure: fn(&Table) -> Result<Configured>,
+    ) -> Variant {
+        Variant { scorer: Some(S::KIND), parameters, configure }
     }
 }
 
-fn fit<L: Learner>(given: &Table, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-    configure::<L>(given)?.fit(task, watch)
+fn is_scorer(name: &str) -> bool {
+    name == SCORER
 }
 
-fn path<L: LargeMargin>(given: &Table, cs: &[f64], task: &Task<'_>, watch: &mut dyn Watch) -> Result<Path> {
-    let learner = configure::<L>(given)?;
-    let loss_of_zero = margin::loss_of_zero(&learner, task);
-    Ok(Path { loss_of_zero, fits: margin::fit_path(&learner, cs, task, watch) })
+/// Those of the loss, then those of the scorer.
+fn parameters<L: LossLearner, S: LossScorer<L>>(defaults: S) -> Vec<Parameter> {
+    let mut parameters = described(&L::default_for(S::KIND), false);
+    parameters.extend(described(&defaults, true));
+    parameters
 }
 
-fn complete<L: Learner>(given: &Table) -> Result<Table> {
-    Ok(table_of(&configure::<L>(given)?))
-}
-
-fn configure<L: Learner>(given: &Table) -> Result<L> {
-    let known = table_of(&L::default());
-    let names: Vec<&str> = known.keys().map(String::as_str).collect();
-    if let Some(name) = given.keys().find(|k| !known.contains_key(*k)) {
-        return Err(card::unknown(&format!("parameter of {}", L::CARD.name), name, &names));
-    }
-    let learner: L = complete_from(given, L::CARD.name)?;
+fn configure_method<L: Learner>(given: &Table) -> Result<Configured> {
+    let defaults = L::default();
+    let known = table_of(&defaults);
+    let given = canonical(given, &[&known], L::CARD.name)?;
+    let learner = overlaid(&defaults, &given, L::CARD.name)?;
     learner.check()?;
-    Ok(learner)
-}
-
-/// The defaults of `P` with what is given in their place; `owner` is whose parameters they are.
-pub(super) fn complete_from<P>(given: &Table, owner: &str) -> Result<P>
-where
-    P: Default + Serialize + DeserializeOwned,
-{
-    let mut table = table_of(&P::default());
-    table.extend(given.clone());
-    Value::Table(table).try_into().map_err(|e: toml::de::Error| {
-        let blamed = |name: &&String| {
-            let alone = Table::from_iter([((*name).clone(), given[*name].clone())]);
-            let mut table = table_of(&P::default());
-            table.extend(alone);
-            Value::Table(table).try_into::<P>().is_err()
-        };
-        let name = given.keys().find(blamed).map_or(String::new(), |name| format!(" `{name}`"));
-        Error::parameter(format!("parameter{name} of {owner}: {}", e.message()))
+    Ok(Configured {
+        parameters: table_of(&learner),
+        scorer: None,
+        continues: L::CONTINUES,
+        trainer: Box::new(Method(learner)),
     })
 }
 
-/// Plain parameters as a table.
-pub(super) fn table_of<P: Serialize>(parameters: &P) -> Table {
-    Table::try_from(parameters).expect("parameters are a plain table")
+fn configure<L: LossLearner, S: LossScorer<L>>(defaults: S, given: &Table) -> Result<Configured> {
+    let (loss, of_scorer) = split_loss::<L>(S::KIND, &defaults, given)?;
+    loss.check(S::KIND)?;
+    let scorer = overlaid(&defaults, &of_scorer, L::CARD.name)?;
+    scorer.check(&loss)?;
+    let mut parameters = Table::from_iter([(SCORER.to_string(), Value::from(S::KIND.name()))]);
+    parameters.extend(table_of(&loss));
+    parameters.extend(table_of(&scorer));
+    Ok(Configured {
+        parameters,
+        scorer: Some(S::KIND),
+        continues: S::CONTINUES,
+        trainer: Box::new(Minimized { loss, scorer }),
+    })
 }
 
-/// The parameters of the learner itself; `scorer = "linear"` says nothing new.
-fn without_scorer(given: &Table) -> Table {
-    let mut given = given.clone();
-    given.remove(SCORER);
-    given
+/// The loss, and the given parameters of the scorer.
+fn split_loss<L: LossLearner>(
+    kind: ScorerKind,
+    scorer: &impl Parameters,
+    given: &Table,
+) -> Result<(L, Table)> {
+    let defaults = L::default_for(kind);
+    let (own, of_scorer) = (table_of(&defaults), table_of(scorer));
+    let owner = format!("{} with scorer {}", L::CARD.name, kind.name());
+    let given = canonical(given, &[&own, &of_scorer], &owner)?;
+    let (of_loss, of_scorer): (Table, Table) =
+        given.into_iter().partition(|(name, _)| own.contains_key(name));
+    Ok((overlaid(&defaults, &of_loss, L::CARD.name)?, of_scorer))
 }
 
-/// Names, defaults and doc lines, the latter from the schema that `JsonSchema` derives.
-pub(super) fn parameters_of<P: Default + Serialize + JsonSchema>() -> Vec<Parameter> {
-    let schema = schemars::schema_for!(P).to_value();
-    let meaning = |name: &str| {
-        schema["properties"][name]["description"].as_str().unwrap_or_default().replace('\n', " ")
-    };
-    let defaults = table_of(&P::default());
-    defaults.into_iter().map(|(name, default)| Parameter { meaning: meaning(&name), name, default }).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_toml_or_strings() {
-        assert_eq!(parse_setting("c=10").unwrap(), ("c".into(), Value::Integer(10)));
-        assert_eq!(parse_setting("rate = 0.5").unwrap(), ("rate".into(), Value::Float(0.5)));
-        assert_eq!(parse_setting("gain=ndcg@10").unwrap(), ("gain".into(), Value::String("ndcg@10".into())));
-        assert_eq!(parse_setting("max-passes=true").unwrap(), ("max_passes".into(), Value::Boolean(true)));
-        let injected = parse_setting("c=1\nd=2").unwrap();
-        assert_eq!(injected, ("c".into(), Value::String("1\nd=2".into())));
-        assert!(parse_setting("c").is_err());
+/// The given parameters under their canonical names; an error where one is unknown.
+fn canonical(given: &Table, known: &[&Table], owner: &str) -> Result<Table> {
+    let names: Vec<&str> = known.iter().flat_map(|table| table.keys()).map(String::as_str).collect();
+    let given = by_canonical_name(given, &names)?;
+    match given.keys().find(|name| !names.contains(&name.as_str())) {
+        Some(name) => Err(card::unknown(&format!("parameter of {owner}"), name, &names)),
+        None => Ok(given),
     }
+}
+
+impl CustomLoss {
+    /// Checks the given parameters of the scorer and fills in the rest.
+    pub(crate) fn configure(&self, scorer: ScorerKind, given: &Table) -> Result<Configured> {
+        match scorer {
+            ScorerKind::Linear => self.configure_with(LinearParameters::smooth(1.0), given),
+            ScorerKind::Trees => self.configure_with(TreesParameters::default(), given),
+            ScorerKind::Network => self.configure_with(NetworkParameters::default(), given),
+        }
+    }
+
+    fn configure_with<S: LossScorer<CustomLoss>>(&self, defaults: S, given: &Table) -> Result<Configured> {
+        let given = canonical(given, &[&table_of(&defaults)], &self.name)?;
+        let scorer = overlaid(&defaults, &given, &self.name)?;
+        scorer.check(self)?;
+        let mut parameters = Table::from_iter([(SCORER.to_string(), Value::from(S::KIND.name()))]);
+        parameters.extend(table_of(&scorer));
+        Ok(Configured {
+            parameters,
+            scorer: Some(S::KIND),
+            continues: S::CONTINUES,
+            trainer: Box::new(Minimized { loss: self.clone(), scorer }),
+        })
+    }
+}
+
+/// The learners whose linear models can be followed along C: those of max-margin losses.
+pub(crate) fn names_with_path() -> Vec<&'static str> {
+    let able = |entry: &&LearnerEntry| entry.configure(&Table::new()).is_ok_and(|c| c.has_path());
+    LEARNERS.iter().filter(able).map(|entry| entry.card.name).collect()
 }

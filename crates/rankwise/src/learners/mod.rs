@@ -1,22 +1,23 @@
 //! The algorithms: everything that has a paper and parameters, by family.
 //!
-//! A learner is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line,
-//! the help, the tables and the tests that walk the list pick it up from there.
+//! A learner is a loss, which every scorer can minimise ([`LossLearner`]), or a method of its own ([`Learner`]). Either is
+//! one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line, the help, the tables
+//! and the tests that walk the list pick it up from there.
 
 pub mod boosting;
-mod by_loss;
 pub mod conditional;
 pub mod direct;
 mod entry;
 pub mod forests;
 pub mod listwise;
-pub mod margin;
+mod loss;
 pub mod networks;
 pub mod ordinal;
 pub mod pairwise;
+mod parameters;
 pub mod perturbation;
 pub mod pointwise;
-pub mod smooth;
+mod scorers;
 pub mod structured;
 mod validation;
 
@@ -27,42 +28,47 @@ use crate::metrics::Metric;
 use crate::models::{Model, Record};
 use crate::watch::Watch;
 use boosting::Checkpoint;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-pub use by_loss::ByLoss;
-pub use entry::{Entry, Parameter, Path, parse_setting};
+pub use entry::LearnerEntry;
+pub(crate) use entry::{Configured, names_with_path};
+pub use loss::{CustomLoss, LossKind, LossLearner, LossSource};
+pub(crate) use parameters::table_of;
+pub use parameters::{Parameter, Parameters, parse_setting};
+pub use scorers::{
+    LambdaLinearParameters, LinearParameters, LossScorer, NetworkParameters, RegularizationPath, Scorer,
+    ScorerKind, TreesParameters,
+};
 
-/// What is to be learned, and from what.
+/// What to learn from, and how to judge it.
+#[derive(Clone)]
 pub struct Task<'a> {
     /// The queries to learn from.
     pub train: &'a Dataset,
-    /// Queries to choose by, where a learner stops early or chooses among several results.
+    /// Validation queries, for early stopping and for choosing among several results.
     pub valid: Option<&'a Dataset>,
-    /// The measure to choose by, and to optimise where the learner can.
+    /// The metric to choose by, and to optimise where the learner can.
     pub metric: &'a dyn Metric,
     /// The seed of all random choices.
     pub seed: u64,
-    /// What to go on from, for learners that can.
-    pub start: Start<'a>,
+    /// A model to add to, for learners that can.
+    pub start: Option<&'a Model>,
+    /// Where the state of training is kept, for learners that can.
+    pub checkpoint: Option<FingerprintedCheckpoint<'a>>,
 }
 
-/// What learning goes on from.
-#[derive(Debug, Clone, Default)]
-pub struct Start<'a> {
-    /// A model to add to.
-    pub model: Option<&'a Model>,
-    /// Where the state of training is kept, so that it survives being killed.
-    pub checkpoint: Option<&'a Checkpoint>,
-    /// What is being learned, from what: only a checkpoint of the same is taken up.
-    identity: String,
+/// A checkpoint with the fingerprint of the training it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct FingerprintedCheckpoint<'a> {
+    /// The file.
+    pub checkpoint: &'a Checkpoint,
+    /// Fingerprint of learner, parameters and data; a checkpoint with another fingerprint is rejected.
+    pub fingerprint: &'a str,
 }
 
-impl<'a> Start<'a> {
-    /// From a model, with a checkpoint, both or neither.
-    pub fn new(model: Option<&'a Model>, checkpoint: Option<&'a Checkpoint>) -> Start<'a> {
-        Start { model, checkpoint, identity: String::new() }
+impl<'a> Task<'a> {
+    /// Training from scratch without validation queries.
+    pub fn new(train: &'a Dataset, metric: &'a dyn Metric, seed: u64) -> Task<'a> {
+        Task { train, valid: None, metric, seed, start: None, checkpoint: None }
     }
 }
 
@@ -71,70 +77,70 @@ impl<'a> Start<'a> {
 pub struct Fitted {
     /// What was learned.
     pub model: Model,
-    /// How it went.
+    /// How training went.
     pub record: Record,
 }
 
-/// An algorithm: its parameters are the struct itself.
+/// A learner that is a method of its own: its parameters are the struct itself.
 ///
-/// One doc line per field says its meaning and range; [`check`](Learner::check) enforces the range.
-pub trait Learner: Default + Serialize + DeserializeOwned + JsonSchema {
+/// One doc line per field gives its meaning and range; [`check`](Learner::check) enforces the range.
+pub trait Learner: Parameters {
     /// Name, title, meaning and source.
     const CARD: Card;
 
-    /// Whether it can go on from a model or a checkpoint.
+    /// Whether it can start from a model and keep a checkpoint.
     const CONTINUES: bool = false;
 
-    /// Refuses parameters that are out of range.
+    /// Rejects parameters that are out of range.
     fn check(&self) -> Result<()>;
 
-    /// Learns. Called with checked parameters and data that has queries and features.
+    /// Trains. Called with checked parameters and data that has queries and features.
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
 }
 
 /// Every learner there is.
-pub static LEARNERS: &[Entry] = &[
-    Entry::of_loss::<pointwise::regression::Regression>(),
-    Entry::of::<ordinal::oc_svm::OcSvm>(),
-    Entry::of::<ordinal::prank::Prank>(),
-    Entry::of_loss::<pairwise::rank_svm::RankSvm>(),
-    Entry::of_margin::<pairwise::ir_svm::IrSvm>(),
-    Entry::of_margin::<structured::svm_auc::SvmAuc>(),
-    Entry::of_margin::<structured::svm_map::SvmMap>(),
-    Entry::of_margin::<structured::svm_mrr::SvmMrr>(),
-    Entry::of_margin::<structured::svm_ndcg::SvmNdcg>(),
-    Entry::of_margin::<structured::svm_combo::SvmCombo>(),
-    Entry::of_margin::<structured::dorm::Dorm>(),
-    Entry::of_margin::<perturbation::min_perturb::MinPerturb>(),
-    Entry::of_margin::<perturbation::tie_random::TieRandom>(),
-    Entry::of_margin::<perturbation::max_max::MaxMax>(),
-    Entry::of_loss::<conditional::Mle>(),
-    Entry::of_loss::<conditional::ExpGain>(),
-    Entry::of_loss::<conditional::L3>(),
-    Entry::of_loss::<conditional::ConvexLoss>(),
-    Entry::of_loss::<pairwise::rank_net::RankNet>(),
-    Entry::of_loss::<pairwise::lambda_rank::LambdaRank>(),
-    Entry::of_loss::<listwise::list_net::ListNet>(),
-    Entry::of_loss::<listwise::list_mle::ListMle>(),
-    Entry::of_loss::<listwise::rank_cosine::RankCosine>(),
-    Entry::of_loss::<listwise::soft_rank::SoftRank>(),
-    Entry::of_loss::<listwise::boltz_rank::BoltzRank>(),
-    Entry::of_loss::<listwise::approx_ndcg::ApproxNdcg>(),
-    Entry::of_loss::<listwise::xe_ndcg::XeNdcg>(),
-    Entry::of_loss::<listwise::lambda_loss::LambdaLoss>(),
-    Entry::of::<direct::coordinate_ascent::CoordinateAscent>(),
-    Entry::of::<direct::ada_rank::AdaRank>(),
-    Entry::of::<boosting::weak::rank_boost::RankBoost>(),
-    Entry::of::<boosting::weak::frank::FRank>(),
-    Entry::of::<boosting::weak::ndcg_boost::NdcgBoost>(),
-    Entry::of::<boosting::mart::Mart>(),
-    Entry::of::<boosting::lambda_mart::LambdaMart>(),
-    Entry::of::<boosting::gb_rank::GbRank>(),
-    Entry::of::<boosting::mcrank::McRank>(),
-    Entry::of::<forests::random_forest::RandomForest>(),
+pub static LEARNERS: &[LearnerEntry] = &[
+    LearnerEntry::of_loss::<pointwise::regression::Regression>(),
+    LearnerEntry::of::<ordinal::oc_svm::OcSvm>(),
+    LearnerEntry::of::<ordinal::prank::Prank>(),
+    LearnerEntry::of_loss::<pairwise::rank_svm::RankSvm>(),
+    LearnerEntry::of_loss::<pairwise::ir_svm::IrSvm>(),
+    LearnerEntry::of_loss::<structured::svm_auc::SvmAuc>(),
+    LearnerEntry::of_loss::<structured::svm_map::SvmMap>(),
+    LearnerEntry::of_loss::<structured::svm_mrr::SvmMrr>(),
+    LearnerEntry::of_loss::<structured::svm_ndcg::SvmNdcg>(),
+    LearnerEntry::of_loss::<structured::svm_combo::SvmCombo>(),
+    LearnerEntry::of_loss::<structured::dorm::Dorm>(),
+    LearnerEntry::of_loss::<perturbation::min_perturb::MinPerturb>(),
+    LearnerEntry::of_loss::<perturbation::tie_random::TieRandom>(),
+    LearnerEntry::of_loss::<perturbation::max_max::MaxMax>(),
+    LearnerEntry::of_loss::<conditional::Mle>(),
+    LearnerEntry::of_loss::<conditional::ExpGain>(),
+    LearnerEntry::of_loss::<conditional::L3>(),
+    LearnerEntry::of_loss::<conditional::ConvexLoss>(),
+    LearnerEntry::of_loss::<pairwise::rank_net::RankNet>(),
+    LearnerEntry::of_loss::<pairwise::lambda_rank::LambdaRank>(),
+    LearnerEntry::of_loss::<listwise::list_net::ListNet>(),
+    LearnerEntry::of_loss::<listwise::list_mle::ListMle>(),
+    LearnerEntry::of_loss::<listwise::rank_cosine::RankCosine>(),
+    LearnerEntry::of_loss::<listwise::soft_rank::SoftRank>(),
+    LearnerEntry::of_loss::<listwise::boltz_rank::BoltzRank>(),
+    LearnerEntry::of_loss::<listwise::approx_ndcg::ApproxNdcg>(),
+    LearnerEntry::of_loss::<listwise::xe_ndcg::XeNdcg>(),
+    LearnerEntry::of_loss::<listwise::lambda_loss::LambdaLoss>(),
+    LearnerEntry::of::<direct::coordinate_ascent::CoordinateAscent>(),
+    LearnerEntry::of::<direct::ada_rank::AdaRank>(),
+    LearnerEntry::of::<boosting::weak::rank_boost::RankBoost>(),
+    LearnerEntry::of::<boosting::weak::frank::FRank>(),
+    LearnerEntry::of::<boosting::weak::ndcg_boost::NdcgBoost>(),
+    LearnerEntry::of_loss::<boosting::mart::Mart>(),
+    LearnerEntry::of_loss::<boosting::lambda_mart::LambdaMart>(),
+    LearnerEntry::of::<boosting::gb_rank::GbRank>(),
+    LearnerEntry::of::<boosting::mcrank::McRank>(),
+    LearnerEntry::of::<forests::random_forest::RandomForest>(),
 ];
 
 /// The learner called `name`.
-pub fn find(name: &str) -> Result<&'static Entry> {
+pub fn find(name: &str) -> Result<&'static LearnerEntry> {
     card::find(LEARNERS, |e| &e.card, "learner", name)
 }

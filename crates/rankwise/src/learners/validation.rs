@@ -6,7 +6,7 @@ use crate::rank::Sorter;
 use rayon::prelude::*;
 
 /// The weighted mean of the measure of a linear model over the queries that it does not skip; 0 when it skips all.
-pub(super) fn measure(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
+pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()
         .map_init(<(Vec<f64>, Sorter)>::default, |(scores, sorter), q| {
@@ -20,7 +20,7 @@ pub(super) fn measure(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f
 }
 
 /// The same of scores, one a document.
-pub(super) fn measure_scores(data: &Dataset, metric: &dyn Metric, scores: &[f64]) -> f64 {
+pub(super) fn mean_metric_of_scores(data: &Dataset, metric: &dyn Metric, scores: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()
         .map_init(Sorter::default, |sorter, q| {

@@ -91,6 +91,11 @@ impl LambdaMeasure {
         ("mrr", LambdaMeasure::Mrr),
         ("err", LambdaMeasure::Err),
     ];
+
+    /// As typed: `ndcg`, `map`, `mrr` or `err`.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, metric)| *metric == self).expect("every metric has a name").0
+    }
 }
 
 /// What λ-gradients are made of.

@@ -100,6 +100,23 @@ impl<L: QueryLoss + ?Sized> QueryLoss for Box<L> {
     }
 }
 
+impl<L: SecondOrder + ?Sized> SecondOrder for Box<L> {
+    fn hessian(&self, query: ScoredQuery<'_>) -> HessianProduct<'_> {
+        (**self).hessian(query)
+    }
+}
+
+impl<L: Reweighted + ?Sized> Reweighted for Box<L> {
+    fn value_and_gradient_in_order(
+        &self,
+        query: ScoredQuery<'_>,
+        anchor: &[f64],
+        gradient: &mut [f64],
+    ) -> f64 {
+        (**self).value_and_gradient_in_order(query, anchor, gradient)
+    }
+}
+
 /// What the gradient that a loss gives is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slope {

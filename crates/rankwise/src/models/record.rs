@@ -23,7 +23,9 @@ pub enum Outcome {
     /// The learner's own criterion was met.
     #[default]
     Converged,
-    /// All rounds allowed were used.
+    /// Validation queries showed no further progress.
+    StoppedEarly,
+    /// All iterations allowed were used.
     RoundsUsedUp,
     /// Someone asked it to stop; the model is the best so far.
     Interrupted,
@@ -34,7 +36,8 @@ impl Outcome {
     pub fn in_words(self) -> &'static str {
         match self {
             Outcome::Converged => "converged",
-            Outcome::RoundsUsedUp => "used up its rounds",
+            Outcome::StoppedEarly => "stopped early",
+            Outcome::RoundsUsedUp => "used all iterations",
             Outcome::Interrupted => "interrupted",
         }
     }

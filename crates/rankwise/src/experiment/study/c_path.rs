@@ -5,12 +5,12 @@ use super::table::brief;
 use super::{Axis, Chart, Claim, Entry, Setup, Study, Table, Varied, log_spaced};
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::learners::{self, Fitted, Start, Task};
+use crate::learners::{Fitted, LearnerEntry};
 use crate::metrics::evaluate;
 use crate::models::Outcome;
+use crate::recipe::{Recipe, Trainer};
 use crate::watch::Watch;
 use std::time::Instant;
-use toml::Table as Settings;
 
 /// The study in the list.
 pub(super) const ENTRY: Entry = Entry {
@@ -71,8 +71,8 @@ struct Point {
 
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     for learner in &setup.learners {
-        // Refused before the first learner has run for an hour.
-        learner.check_path(&setup.values)?;
+        // Rejected before the first learner has run for an hour.
+        Recipe::new(learner.card.name).check()?.check_path(&setup.values)?;
     }
     let (mut lines, mut times) = (Vec::new(), Vec::new());
     for learner in &setup.learners {
@@ -104,28 +104,22 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
 /// The path of one learner, and every point of it again from scratch; none where no point was finished.
 fn follow(
     setup: &Setup<'_>,
-    learner: &'static learners::Entry,
+    learner: &'static LearnerEntry,
     watch: &mut dyn Watch,
     times: &mut Vec<(String, f64)>,
 ) -> Result<Option<Line>> {
     let settings = setup.settings_of(learner);
-    let task = Task {
-        train: setup.train,
-        valid: None,
-        metric: setup.metrics[0].as_ref(),
-        seed: setup.seed,
-        start: Start::default(),
-    };
+    let trainer = Recipe::new(learner.card.name).set_all(settings).seed(setup.seed).check()?;
     let (name, title) = (learner.card.name, learner.card.title);
     let begun = Instant::now();
-    let path = learner.path(&settings, &setup.values, &task, watch)?;
+    let path = trainer.path(&setup.values, setup.train, watch)?;
     times.push((format!("{name}, each C from the one before"), begun.elapsed().as_secs_f64()));
     let mut points = Vec::new();
     let mut seconds = 0.0;
     let finished = path.fits.into_iter().filter(|f| f.record.outcome != Outcome::Interrupted);
     for (fitted, &c) in finished.zip(&setup.values) {
         let begun = Instant::now();
-        let scratch = from_scratch(learner, &settings, c, &task, watch)?;
+        let scratch = from_scratch(&trainer, c, setup, watch)?;
         seconds += begun.elapsed().as_secs_f64();
         points.push(point(c, path.loss_of_zero, &fitted, scratch, measured(setup, &fitted)?));
     }
@@ -134,13 +128,12 @@ fn follow(
 }
 
 fn from_scratch(
-    learner: &learners::Entry,
-    settings: &Settings,
+    trainer: &Trainer,
     c: f64,
-    task: &Task<'_>,
+    setup: &Setup<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Option<(f64, u64)>> {
-    let fits = learner.path(settings, &[c], task, watch)?.fits;
+    let fits = trainer.path(&[c], setup.train, watch)?.fits;
     let finished = fits.iter().find(|f| f.record.outcome != Outcome::Interrupted);
     Ok(finished.map(|f| (figure(f, "primal objective"), f.record.rounds)))
 }

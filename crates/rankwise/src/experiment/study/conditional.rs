@@ -3,17 +3,18 @@
 use super::Setup;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::conditional::{Conditional, ConvexLoss, ExpGain, L3, Mle};
-use crate::learners::{self, Fitted, Learner, Start, Task};
+use crate::learners::conditional::{Conditional, ConditionalLinearParameters, ConvexLoss, ExpGain, L3, Mle};
+use crate::learners::{LearnerEntry, LossLearner, Task};
 use crate::losses::conditional::Form;
 use crate::metrics::evaluate;
-use crate::models::{Model, Outcome};
+use crate::models::{Model, Outcome, Ranker};
+use crate::recipe::{Recipe, Start};
 use crate::watch::Watch;
 use toml::{Table as Settings, Value};
 
 /// A conditional model with its parameters.
 pub(super) struct Chosen {
-    pub(super) learner: &'static learners::Entry,
+    pub(super) learner: &'static LearnerEntry,
     pub(super) form: Form,
     pub(super) settings: Settings,
 }
@@ -21,7 +22,7 @@ pub(super) struct Chosen {
 impl Chosen {
     /// All conditional models of `setup`, with the parameters that `study` must have.
     pub(super) fn all(study: &str, setup: &Setup<'_>, must: &[(&str, &str)]) -> Result<Vec<Chosen>> {
-        let chosen = |learner: &&'static learners::Entry| {
+        let chosen = |learner: &&'static LearnerEntry| {
             let mut settings = setup.settings_of(learner);
             for (key, value) in must {
                 demand(study, &mut settings, key, value)?;
@@ -55,9 +56,11 @@ impl Chosen {
     }
 
     /// Its parameters, defaults filled in.
-    pub(super) fn parameters(&self) -> Result<Conditional> {
-        let all = self.learner.complete(&self.settings)?;
-        Ok(all.try_into().expect("the parameters of a conditional model"))
+    pub(super) fn parameters(&self) -> Result<(Conditional, ConditionalLinearParameters)> {
+        let all = Recipe::new(self.learner.card.name).set_all(self.settings.clone()).check()?;
+        let of_loss = all.parameters().clone().try_into().expect("the parameters of a conditional model");
+        let of_scorer = all.parameters().clone().try_into().expect("the parameters of its linear scorer");
+        Ok((of_loss, of_scorer))
     }
 
     /// Learns with some parameters changed; none where it was interrupted.
@@ -66,18 +69,19 @@ impl Chosen {
         setup: &Setup<'_>,
         change: &[(&str, Value)],
         watch: &mut dyn Watch,
-    ) -> Result<Option<Fitted>> {
+    ) -> Result<Option<Ranker>> {
         let mut settings = self.settings.clone();
         settings.extend(change.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
         if watch.stop().requested() {
             return Ok(None);
         }
-        let fitted = self.learner.fit(&settings, &task(setup), watch)?;
-        Ok((fitted.record.outcome != Outcome::Interrupted).then_some(fitted))
+        let recipe = Recipe::new(self.learner.card.name).set_all(settings).seed(setup.seed);
+        let ranker = recipe.fit(setup.train, None, Start::default(), watch)?;
+        Ok((ranker.record.outcome != Outcome::Interrupted).then_some(ranker))
     }
 }
 
-fn form_of(study: &str, learner: &learners::Entry) -> Result<Form> {
+fn form_of(study: &str, learner: &LearnerEntry) -> Result<Form> {
     let forms = [
         (Mle::CARD.name, Form::Mle),
         (ConvexLoss::CARD.name, Form::ConvexLoss),
@@ -102,13 +106,7 @@ fn demand(study: &str, settings: &mut Settings, key: &str, value: &str) -> Resul
 
 /// What there is to learn from.
 pub(super) fn task<'a>(setup: &Setup<'a>) -> Task<'a> {
-    Task {
-        train: setup.train,
-        valid: None,
-        metric: setup.metrics[0].as_ref(),
-        seed: setup.seed,
-        start: Start::default(),
-    }
+    Task::new(setup.train, setup.metrics[0].as_ref(), setup.seed)
 }
 
 /// What is measured on, and its name: the training queries where there are no others.
@@ -131,7 +129,7 @@ pub(super) fn measured(setup: &Setup<'_>, model: &Model) -> Result<Vec<Option<f6
 }
 
 /// A number that the learner recorded.
-pub(super) fn figure(fitted: &Fitted, name: &str) -> f64 {
+pub(super) fn figure(fitted: &Ranker, name: &str) -> f64 {
     let found = fitted.record.figures.iter().find(|(n, _)| n == name);
     found.unwrap_or_else(|| panic!("a conditional model's record has no {name}")).1
 }

@@ -76,16 +76,17 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
 
 /// Minimises over drawn rankings, then over all; a minimisation that makes no step is left out.
 fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<Line>> {
-    let parameters = model.parameters()?;
+    let (parameters, optimisation) = model.parameters()?;
     let Conditional { kappa, threshold, .. } = parameters;
-    let sampled = sampled_risk(&parameters, model.form, &task(setup), watch.stop());
+    let sampled =
+        sampled_risk(&parameters, optimisation.linear.scale, model.form, &task(setup), watch.stop());
     if watch.stop().requested() {
         // Queries may be left out of it.
         return Ok(Vec::new());
     }
     let exact = LinearRisk::new(setup.train, ExactAuc { form: model.form, kappa, threshold }, setup.seed);
-    let exact = if parameters.scale { exact.scaled() } else { exact };
-    let c = 0.5 * parameters.c;
+    let exact = if optimisation.linear.scale { exact.scaled() } else { exact };
+    let c = 0.5 * optimisation.linear.c;
     let (exact_sum, sampled_sum) = (Regularized { risk: &exact, c }, Regularized { risk: &sampled, c });
     let start = || vec![0.0; setup.train.width()];
     let point = |w: &Vec<f64>| {
@@ -98,7 +99,7 @@ fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<
     };
     let mut lines = Vec::new();
     for minimised in ["sampled", "exact"] {
-        let solver = parameters.optimiser();
+        let solver = optimisation.linear.lbfgs();
         let path = match minimised {
             "sampled" => iterates(&solver, &sampled_sum, start(), watch),
             _ => iterates(&solver, &exact_sum, start(), watch),

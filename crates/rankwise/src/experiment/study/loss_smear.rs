@@ -56,7 +56,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         return Err(Error::parameter(format!("{key} is what study {name} tries, so it cannot be set")));
     }
     let model = Chosen::only(name, setup, &[])?.by_default("gain", "ndcg").by_default("samples", 200);
-    let parameters = model.parameters()?;
+    let (parameters, _) = model.parameters()?;
     let schemes = schemes(&parameters);
     let (mut smears, mut times) = (Vec::new(), Vec::new());
     for (i, (starts, restarts)) in schemes.iter().enumerate() {

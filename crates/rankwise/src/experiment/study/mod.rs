@@ -20,8 +20,9 @@ mod table;
 use crate::card::{self, Card};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners;
+use crate::learners::{self, LearnerEntry, Parameter};
 use crate::metrics::Metric;
+use crate::recipe::Recipe;
 use crate::watch::Watch;
 use serde::Serialize;
 use toml::Table as Settings;
@@ -61,7 +62,7 @@ pub struct Setup<'a> {
     /// By what to measure, and what learners optimise that can choose; at least one.
     pub metrics: &'a [Box<dyn Metric>],
     /// The learners to run; the study's own where empty.
-    pub learners: Vec<&'static learners::Entry>,
+    pub learners: Vec<&'static LearnerEntry>,
     /// Parameters; each goes to the learners that have it.
     pub set: Settings,
     /// The values of what is varied; the study's own where empty.
@@ -155,9 +156,10 @@ impl Entry {
 
 impl Setup<'_> {
     /// The parameters that `learner` has, of those given.
-    pub fn settings_of(&self, learner: &learners::Entry) -> Settings {
-        let known: Vec<String> = learner.parameters().into_iter().map(|p| p.name).collect();
-        self.set.iter().filter(|(key, _)| known.contains(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
+    pub fn settings_of(&self, learner: &LearnerEntry) -> Settings {
+        let known = learner.parameters();
+        let has = |key: &str| known.iter().any(|p| p.is_called(key));
+        self.set.iter().filter(|(key, _)| has(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 
     /// Refuses what can be refused before anything is run.
@@ -166,13 +168,14 @@ impl Setup<'_> {
         if let Some(i) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
             return Err(Error::parameter(format!("learner {} is named twice", names[i])));
         }
-        let parameters: Vec<String> =
-            self.learners.iter().flat_map(|l| l.parameters()).map(|p| p.name).collect();
-        if let Some(key) = self.set.keys().find(|key| !parameters.contains(key)) {
-            let known: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        let parameters: Vec<Parameter> = self.learners.iter().flat_map(|l| l.parameters()).collect();
+        if let Some(key) = self.set.keys().find(|key| !parameters.iter().any(|p| p.is_called(key))) {
+            let known: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
             return Err(card::unknown(&format!("parameter of {}", names.join(", ")), key, &known));
         }
-        self.learners.iter().try_for_each(|l| l.complete(&self.settings_of(l)).map(drop))?;
+        for learner in &self.learners {
+            Recipe::new(learner.card.name).set_all(self.settings_of(learner)).check()?;
+        }
         match self.test {
             Some(test) if test.width() > self.train.width() => Err(Error::data(format!(
                 "the test data has {} features, the training data only {}",

@@ -6,9 +6,8 @@ use super::table::brief;
 use super::{Axis, Chart, Claim, Entry, Setup, Study, Table, Varied};
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::learners::Fitted;
 use crate::learners::conditional::{Conditional, sampled_risk};
-use crate::models::Model;
+use crate::models::{Model, Ranker};
 use crate::solvers::Objective;
 use crate::watch::{Stop, Watch};
 use std::time::Instant;
@@ -89,18 +88,19 @@ fn along(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec
     }
     let largest = setup.values.last().map_or(2, |v| *v as usize);
     // Weights of the features as they stand, as models have them.
-    let parameters = Conditional { samples: largest, scale: false, ..model.parameters()? };
+    let (parameters, optimisation) = model.parameters()?;
+    let parameters = Conditional { samples: largest, ..parameters };
     if fits.is_empty() {
         return Ok(Vec::new());
     }
     // Asked to stop, this still has to be whole: what is finished is judged by it.
-    let risk = sampled_risk(&parameters, model.form, &task(setup), &Stop::default());
-    let point = |(samples, fitted): (f64, Fitted)| {
+    let risk = sampled_risk(&parameters, false, model.form, &task(setup), &Stop::default());
+    let point = |(samples, fitted): (f64, Ranker)| {
         let norm = figure(&fitted, "norm of the weights");
         let over_largest = match &fitted.model {
             Model::Linear { weights, .. } => {
                 let loss = risk.value_and_gradient(weights, &mut vec![0.0; weights.len()]);
-                Some(norm * norm / parameters.c + loss)
+                Some(norm * norm / optimisation.linear.c + loss)
             }
             _ => None,
         };

@@ -71,14 +71,14 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     let model = Chosen::only(name, setup, &[("method", "sampled")])?
         .by_default("gain", "ndcg")
         .by_default("samples", 200);
-    let (parameters, begun) = (model.parameters()?, Instant::now());
-    let risk = sampled_risk(&parameters, model.form, &task(setup), watch.stop());
+    let ((parameters, optimisation), begun) = (model.parameters()?, Instant::now());
+    let risk = sampled_risk(&parameters, optimisation.linear.scale, model.form, &task(setup), watch.stop());
     let stopped = || Error::interrupted("stopped before the first step was made");
     if watch.stop().requested() {
         return Err(stopped());
     }
-    let objective = Regularized { risk: &risk, c: 0.5 * parameters.c };
-    let path = iterates(&parameters.optimiser(), &objective, vec![0.0; setup.train.width()], watch);
+    let objective = Regularized { risk: &risk, c: 0.5 * optimisation.linear.c };
+    let path = iterates(&optimisation.linear.lbfgs(), &objective, vec![0.0; setup.train.width()], watch);
     let drawn = drawn(setup, &parameters);
     if drawn.is_empty() {
         return Err(Error::data("no training query has both good and bad documents"));

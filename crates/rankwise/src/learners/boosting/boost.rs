@@ -1,6 +1,6 @@
 //! A round of boosted trees: gradients, a tree for each output, a step.
 
-use super::parameters::Boosting;
+use super::parameters::TreesParameters;
 use super::rounds::{Round, Rounds};
 use super::state::State;
 use super::steps::Step;
@@ -22,7 +22,7 @@ const DROP: u64 = 3;
 /// What is boosted, and how.
 pub(super) struct Boost<'a> {
     pub(super) target: &'a dyn Target,
-    pub(super) boosting: &'a Boosting,
+    pub(super) parameters: &'a TreesParameters,
     /// Where each output begins, unless there is a model to start from.
     pub(super) base: Vec<f64>,
     pub(super) combine: Combine,
@@ -33,22 +33,23 @@ pub(super) struct Boost<'a> {
 /// Learns the trees of a loss of scores.
 pub(in crate::learners) fn fit_loss(
     loss: impl QueryLoss,
-    boosting: &Boosting,
+    initial_score: f64,
+    parameters: &TreesParameters,
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Fitted> {
     let skipped = task.train.queries().filter(|q| !loss.is_informed_by(q.labels())).count();
     let target = MeanLoss { data: task.train, loss, seed: task.seed };
-    let boost = Boost { target: &target, boosting, base: vec![0.0], combine: Combine::Sum, average: None };
+    let base = vec![initial_score];
+    let boost = Boost { target: &target, parameters, base, combine: Combine::Sum, average: None };
     let mut fitted = boost.fit(task, watch)?;
     let of = task.train.query_count();
     if skipped == of {
-        let note =
-            "no training query says anything to this loss, so the model gives every document the same score";
+        let note = "no training query prefers one document to another, so the model gives every document the same score";
         fitted.record.notes.push(note.into());
     } else if skipped > 0 {
         fitted.record.notes.push(format!(
-            "{skipped} of {of} training queries say nothing to this loss (one grade only, or nothing relevant)"
+            "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no relevant documents)"
         ));
     }
     Ok(fitted)
@@ -56,28 +57,28 @@ pub(in crate::learners) fn fit_loss(
 
 impl Boost<'_> {
     pub(super) fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        let boosting = self.boosting;
-        let growth = boosting.growth(task.train)?;
-        let binned = Binned::new(task.train, boosting.bins);
+        let parameters = self.parameters;
+        let growth = parameters.growth(task.train)?;
+        let binned = Binned::new(task.train, parameters.max_bin);
         let mut grower = Grower::new(&binned, &growth);
         let mut buffers = Buffers::new(self.target.outputs(), task.train.len());
         let rounds = Rounds {
             base: self.base.clone(),
             combine: self.combine.clone(),
             step: self.step(task),
-            most: boosting.rounds,
-            patience: boosting.patience,
+            most: parameters.iterations,
+            patience: parameters.early_stopping_rounds,
         };
         rounds.run(task, watch, |state| {
             let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task)?;
             let objective = ("mean gradient", buffers.mean_slope());
-            Ok(Round { goes_on: grew || !boosting.draws_nothing(), objective, tells: false })
+            Ok(Round { goes_on: grew || !parameters.draws_nothing(), objective, tells: false })
         })
     }
 
     fn step(&self, task: &Task<'_>) -> Step {
-        let rate = self.boosting.rate;
-        match (self.average, self.boosting.drop) {
+        let rate = self.parameters.learning_rate;
+        match (self.average, self.parameters.dropout) {
             (Some(factor), _) => Step::Average { factor },
             (None, 0.0) => Step::Plain { rate },
             (None, drop) => Step::Dart { rate, drop, seed: rng::derive(task.seed, &[DROP]) },
@@ -119,7 +120,7 @@ impl Boost<'_> {
 
     /// The documents of the queries drawn for a round; none when all are taken.
     fn bag(&self, task: &Task<'_>, round: u64) -> Option<Vec<u32>> {
-        let share = self.boosting.bagging;
+        let share = self.parameters.bagging_fraction;
         if share == 1.0 {
             return None;
         }

@@ -1,13 +1,12 @@
 //! Training that survives being killed: the trees so far, in a file.
 
-use crate::data::{AtomicFile, Dataset};
+use crate::data::AtomicFile;
 use crate::error::{Error, Result};
 use crate::models::checksum;
 use crate::trees::Tree;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
-use xxhash_rust::xxh3::Xxh3;
 
 /// A file in which the state of training is kept from time to time. Training that finds the file of an earlier,
 /// unfinished run of the same command goes on from there, and ends with the same bytes.
@@ -23,8 +22,9 @@ pub struct Checkpoint {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Saved {
-    /// What was being learned, from what.
-    identity: String,
+    /// Fingerprint of learner, parameters and data.
+    #[serde(alias = "identity")]
+    fingerprint: String,
     /// Trees with the values they were grown with.
     pub(super) trees: Vec<Tree>,
     /// The measure on the validation queries after each round.
@@ -40,7 +40,7 @@ struct Envelope<'a> {
 
 impl Checkpoint {
     /// The state of an earlier run, where there is one; an error where it is another training's, or damaged.
-    pub(super) fn read(&self, identity: &str) -> Result<Option<Saved>> {
+    pub(super) fn read(&self, fingerprint: &str) -> Result<Option<Saved>> {
         let shown = self.path.display();
         let text = match std::fs::read_to_string(&self.path) {
             Ok(text) => text,
@@ -57,7 +57,7 @@ impl Checkpoint {
             return Err(damaged());
         }
         let saved: Saved = serde_json::from_str(envelope.state.get()).map_err(|_| damaged())?;
-        if saved.identity != identity {
+        if saved.fingerprint != fingerprint {
             return Err(Error::model(format!(
                 "the checkpoint {shown} belongs to another training (other data, parameters, seed or measure); \
                  remove it or name another file"
@@ -67,8 +67,8 @@ impl Checkpoint {
     }
 
     /// Writes the state, whole or not at all.
-    pub(super) fn write(&self, identity: &str, trees: &[Tree], curve: &[f64]) -> Result<()> {
-        let saved = Saved { identity: identity.into(), trees: trees.to_vec(), curve: curve.to_vec() };
+    pub(super) fn write(&self, fingerprint: &str, trees: &[Tree], curve: &[f64]) -> Result<()> {
+        let saved = Saved { fingerprint: fingerprint.into(), trees: trees.to_vec(), curve: curve.to_vec() };
         let state = serde_json::value::to_raw_value(&saved).expect("trees are plain data");
         let envelope = Envelope { checksum: checksum(state.get().as_bytes()), state: &state };
         let mut file = AtomicFile::create(&self.path)?;
@@ -85,29 +85,4 @@ impl Checkpoint {
             _ => Ok(()),
         }
     }
-}
-
-/// A digest of everything in `data` that learning looks at.
-pub(in crate::learners) fn digest(data: &Dataset) -> String {
-    let mut hash = Xxh3::new();
-    let mut put = |bytes: &[u8]| hash.update(bytes);
-    for bound in data.bounds() {
-        put(&(*bound as u64).to_le_bytes());
-    }
-    for query in data.queries() {
-        put(&query.weight().to_le_bytes());
-    }
-    let mut bytes = Vec::with_capacity(1 << 16);
-    for values in [data.labels(), data.parts().features.values()] {
-        for chunk in values.chunks(1 << 14) {
-            bytes.clear();
-            bytes.extend(chunk.iter().flat_map(|x| x.to_le_bytes()));
-            put(&bytes);
-        }
-    }
-    if let crate::data::Features::Sparse { starts, columns, .. } = &data.parts().features {
-        starts.iter().for_each(|s| put(&(*s as u64).to_le_bytes()));
-        columns.iter().for_each(|c| put(&c.to_le_bytes()));
-    }
-    format!("{:016x}:{}", hash.digest(), data.width())
 }

@@ -10,12 +10,12 @@
 //! `Σ targets = c_i·s_i − ½ ∂/∂s_i`.
 
 use super::boost::Boost;
-use super::parameters::Boosting;
+use super::parameters::TreesParameters;
 use super::target::{Target, by_query};
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::margin::check_above_zero;
+use crate::learners::parameters::check_above_zero;
 use crate::learners::{Fitted, Learner, Task};
 use crate::losses::{QueryLoss, ScoredQuery, SquaredPairHinge};
 use crate::models::Combine;
@@ -32,12 +32,12 @@ pub struct GbRank {
     pub tau: f64,
     /// How trees are grown and added up; the rate is β.
     #[serde(flatten)]
-    pub boosting: Boosting,
+    pub trees: TreesParameters,
 }
 
 impl Default for GbRank {
     fn default() -> Self {
-        GbRank { tau: 1.0, boosting: Boosting { rate: 1.0, ..Boosting::default() } }
+        GbRank { tau: 1.0, trees: TreesParameters { learning_rate: 1.0, ..TreesParameters::default() } }
     }
 }
 
@@ -52,20 +52,22 @@ impl Learner for GbRank {
 
     fn check(&self) -> Result<()> {
         check_above_zero("tau", self.tau)?;
-        if self.boosting.drop != 0.0 {
-            return Err(Error::parameter("drop is for boosting that adds trees up; gb-rank averages them"));
+        if self.trees.dropout != 0.0 {
+            return Err(Error::parameter(
+                "dropout is for boosting that adds trees up; gb-rank averages them",
+            ));
         }
-        self.boosting.check()
+        self.trees.check()
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let target = Misordered { data: task.train, tau: self.tau };
         let boost = Boost {
             target: &target,
-            boosting: &self.boosting,
+            parameters: &self.trees,
             base: vec![0.0],
             combine: Combine::Sum,
-            average: Some(self.boosting.rate),
+            average: Some(self.trees.learning_rate),
         };
         boost.fit(task, watch)
     }

@@ -1,71 +1,84 @@
-//! LambdaMART: boosted trees on the λ-gradients of a measure (Wu, Burges, Svore and Gao 2010; Burges 2010).
+//! LambdaMART: boosted trees on the λ-gradients of a metric (Wu, Burges, Svore and Gao 2010; Burges 2010).
 //!
 //! ```text
 //! λ_ij = σ·|ΔZ_ij| / (1 + exp(σ(s_i − s_j))),   each tree takes a Newton step on Σ_j λ_ij
 //! ```
 
-use super::boost::fit_loss;
-use super::parameters::Boosting;
 use crate::card::Card;
+use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::check_above_zero;
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::pairwise::lambda_rank::LambdaRank;
+use crate::learners::{LambdaLinearParameters, LossKind, LossLearner, ScorerKind, Task};
 use crate::losses::{Lambda, LambdaMeasure, LambdaSettings};
 use crate::metrics::Gain;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Boosted trees on λ-gradients.
+/// The λ-gradients of LightGBM's `lambdarank`, by boosted trees unless another scorer is named.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub struct LambdaMart {
-    /// The measure to raise: `ndcg`, `map`, `mrr` or `err`.
-    pub measure: LambdaMeasure,
-    /// Pairs count of which at least one document is among the first k; 0 for all pairs.
+    /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
+    pub metric: LambdaMeasure,
+    /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
     pub sigma: f64,
-    /// Whether steps are evened out between queries and between close and distant scores, as LightGBM does.
+    /// Whether gradients are normalised per query and by the distance of scores, as LightGBM does.
     pub normalize: bool,
-    /// What a grade is worth in NDCG: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    /// Gain of a label in NDCG: `exp2` (2^label − 1), `linear` (the label) or `binary`.
     pub gain: Gain,
-    /// The least grade of a good document, for `map` and `mrr`, above 0.
+    /// Smallest label of a relevant document, for `map` and `mrr`, above 0.
     pub threshold: f32,
-    /// The highest grade there is, for `err`, above 0.
+    /// Highest possible label, for `err`, above 0.
     pub max_grade: f32,
-    /// How trees are grown and added up.
-    #[serde(flatten)]
-    pub boosting: Boosting,
 }
 
 impl Default for LambdaMart {
     fn default() -> Self {
         let LambdaSettings { measure, gain, threshold, max_grade, k, sigma, normalize, .. } =
             LambdaSettings::default();
-        LambdaMart { measure, k, sigma, normalize, gain, threshold, max_grade, boosting: Boosting::default() }
+        LambdaMart { metric: measure, k, sigma, normalize, gain, threshold, max_grade }
     }
 }
 
-impl Learner for LambdaMart {
+impl LossLearner for LambdaMart {
     const CARD: Card = Card {
         name: "lambda-mart",
         title: "LambdaMART",
-        summary: "Boosted trees that raise NDCG, MAP, MRR or ERR: the usual choice for search.",
+        summary: "Boosted trees that optimise NDCG, MAP, MRR or ERR: the usual choice for search.",
         citations: &["wu2010adapting", "burges2010ranknet"],
     };
-    const CONTINUES: bool = true;
+    const SCORER: ScorerKind = ScorerKind::Trees;
+    type Linear = LambdaLinearParameters;
 
-    fn check(&self) -> Result<()> {
-        check_above_zero("sigma", self.sigma)?;
-        check_above_zero("threshold", self.threshold.into())?;
-        check_above_zero("max_grade", self.max_grade.into())?;
-        self.boosting.check()
+    fn linear() -> LambdaLinearParameters {
+        LambdaRank::linear()
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        let settings = LambdaSettings {
-            measure: self.measure,
+    fn check(&self, _: ScorerKind) -> Result<()> {
+        self.lambda().map(drop)
+    }
+
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Lambda(Box::new(self.lambda()?)))
+    }
+
+    fn notes(&self, task: &Task<'_>) -> Vec<String> {
+        let (metric, optimised) = (task.metric.name(), self.metric.name());
+        if metric.starts_with(optimised) {
+            return Vec::new();
+        }
+        vec![format!(
+            "the gradients optimise {optimised} (parameter `metric`); {metric} only chose among iterations"
+        )]
+    }
+}
+
+impl LambdaMart {
+    fn lambda(&self) -> Result<Lambda> {
+        Lambda::new(LambdaSettings {
+            measure: self.metric,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,
@@ -73,14 +86,6 @@ impl Learner for LambdaMart {
             sigma: self.sigma,
             normalize: self.normalize,
             ..LambdaSettings::default()
-        };
-        let mut fitted = fit_loss(Lambda::new(settings)?, &self.boosting, task, watch)?;
-        let (metric, measure) = (task.metric.name(), format!("{:?}", self.measure).to_lowercase());
-        if !metric.starts_with(&measure) {
-            fitted.record.notes.push(format!(
-                "the trees raise {measure}, as the parameter `measure` says; {metric} only chose among rounds"
-            ));
-        }
-        Ok(fitted)
+        })
     }
 }

@@ -1,54 +1,44 @@
-//! MART: gradient-boosted regression trees on the grades (Friedman, Annals of Statistics 2001).
+//! MART: gradient-boosted regression trees on the labels (Friedman, Annals of Statistics 2001).
 //!
 //! ```text
-//! min_F Σ_q Σ_i ½ (F(x_i) − r_i)²,   F = mean grade + ρ·Σ_t tree_t
+//! min_F Σ_q Σ_i ½ (F(x_i) − r_i)²,   F = mean label + ρ·Σ_t tree_t
 //! ```
 
-use super::boost::Boost;
-use super::parameters::Boosting;
-use super::target::MeanLoss;
 use crate::card::Card;
+use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::pointwise::regression::RidgeParameters;
+use crate::learners::{LossKind, LossLearner, ScorerKind, Task};
 use crate::losses::Squared;
-use crate::models::Combine;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Boosted regression trees.
+/// Squared error of the labels, by boosted trees that start from the mean label.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Mart(pub Boosting);
+#[serde(deny_unknown_fields, default)]
+pub struct Mart {}
 
-impl Learner for Mart {
+impl LossLearner for Mart {
     const CARD: Card = Card {
         name: "mart",
         title: "MART",
-        summary: "Boosted regression trees that predict the grade.",
+        summary: "Boosted regression trees that predict the label.",
         citations: &["friedman2001greedy"],
     };
-    const CONTINUES: bool = true;
+    const SCORER: ScorerKind = ScorerKind::Trees;
+    type Linear = RidgeParameters;
 
-    fn check(&self) -> Result<()> {
-        self.0.check()
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(Squared)))
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        let target = MeanLoss { data: task.train, loss: Squared, seed: task.seed };
-        let boost = Boost {
-            target: &target,
-            boosting: &self.0,
-            base: vec![mean_grade(task)],
-            combine: Combine::Sum,
-            average: None,
-        };
-        boost.fit(task, watch)
+    fn initial_score(&self, task: &Task<'_>) -> f64 {
+        mean_label(task)
     }
 }
 
-/// The mean grade, each document with the weight of its query.
-pub(in crate::learners) fn mean_grade(task: &Task<'_>) -> f64 {
+/// The mean label, each document with the weight of its query.
+pub(in crate::learners) fn mean_label(task: &Task<'_>) -> f64 {
     let (mut sum, mut weight) = (0.0, 0.0);
     for query in task.train.queries() {
         sum += query.weight() * query.labels().iter().map(|&r| f64::from(r)).sum::<f64>();

@@ -8,7 +8,7 @@
 //! A round grows one tree for each grade (softmax) or for each step from one grade to the next (ordinal).
 
 use super::boost::Boost;
-use super::parameters::Boosting;
+use super::parameters::TreesParameters;
 use super::target::Target;
 use crate::card::Card;
 use crate::data::Dataset;
@@ -42,7 +42,7 @@ pub struct McRank {
     pub classes: Classes,
     /// How trees are grown and added up.
     #[serde(flatten)]
-    pub boosting: Boosting,
+    pub trees: TreesParameters,
 }
 
 impl Learner for McRank {
@@ -55,12 +55,12 @@ impl Learner for McRank {
     const CONTINUES: bool = true;
 
     fn check(&self) -> Result<()> {
-        if !self.boosting.monotone.is_empty() {
+        if !self.trees.monotone.is_empty() {
             return Err(Error::parameter(
                 "monotone is for models whose trees add up to the score; the expected grade of mcrank does not keep to it",
             ));
         }
-        self.boosting.check()
+        self.trees.check()
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
@@ -69,7 +69,7 @@ impl Learner for McRank {
         let target = Grades::new(task.train, &grades, ordinal);
         let combine = if ordinal { Combine::Ordinal { grades } } else { Combine::Softmax { grades } };
         let boost =
-            Boost { target: &target, boosting: &self.boosting, base: target.base(), combine, average: None };
+            Boost { target: &target, parameters: &self.trees, base: target.base(), combine, average: None };
         boost.fit(task, watch)
     }
 }

@@ -22,5 +22,4 @@ pub mod weak;
 
 pub(super) use boost::fit_loss;
 pub use checkpoint::Checkpoint;
-pub(super) use checkpoint::digest;
-pub use parameters::Boosting;
+pub use parameters::TreesParameters;

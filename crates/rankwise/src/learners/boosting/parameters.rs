@@ -1,96 +1,94 @@
-//! The parameters that all boosted trees share.
+//! The parameters of boosted trees.
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use crate::learners::parameters::check_at_least;
 use crate::trees::{Growth, MAX_BINS, Order};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How trees are grown and added up.
+/// How boosted trees are grown and added up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
-pub struct Boosting {
-    /// The most rounds of trees, at least 1; fewer where validation queries say so.
-    pub rounds: u64,
-    /// How far each tree goes, above 0 and at most 1.
-    pub rate: f64,
-    /// The most leaves of a tree, 2 to 65536.
-    pub leaves: usize,
-    /// The most tests from root to leaf; 0 for no limit but the leaves.
-    pub depth: usize,
-    /// Which leaf is split next: `leaf` (the best one), `depth` (level by level) or `oblivious` (one test a level).
-    pub order: Order,
-    /// The most bins that a feature's values are put in, 2 to 255.
-    pub bins: usize,
-    /// The fewest documents in a leaf, at least 1; in oblivious trees, for a split of a leaf to count.
-    pub min_rows: u64,
-    /// The least sum of second derivatives in a leaf, not negative.
-    pub min_weight: f64,
-    /// The least gain of a split, not negative.
-    pub min_gain: f64,
-    /// Absolute penalty of a leaf's value, not negative.
+pub struct TreesParameters {
+    /// Maximum number of boosting iterations, at least 1; early stopping may end training before.
+    pub iterations: u64,
+    /// Factor by which each tree is shrunk, above 0 and at most 1.
+    pub learning_rate: f64,
+    /// Maximum number of leaves of a tree, 2 to 65536.
+    pub num_leaves: usize,
+    /// Maximum number of splits from root to leaf; 0 for no limit but the leaves.
+    pub max_depth: usize,
+    /// Which leaf is split next: `leaf-wise` (the one with the highest gain), `level-wise` or `oblivious` (one split per level).
+    pub growth_policy: Order,
+    /// Maximum number of bins per feature, 2 to 255.
+    pub max_bin: usize,
+    /// Minimum number of documents in a leaf, at least 1; in oblivious trees, for a leaf's split to count.
+    pub min_data_in_leaf: u64,
+    /// Minimum sum of second derivatives in a leaf, at least 0.
+    pub min_child_weight: f64,
+    /// Minimum gain of a split, at least 0.
+    pub min_split_gain: f64,
+    /// L1 penalty on leaf values, at least 0.
     pub l1: f64,
-    /// Squared penalty of a leaf's value, not negative.
+    /// L2 penalty on leaf values, at least 0.
     pub l2: f64,
-    /// Share of the queries drawn for each tree, above 0 and at most 1.
-    pub bagging: f64,
-    /// Share of the features drawn for each tree, above 0 and at most 1.
-    pub tree_features: f64,
-    /// Share of a tree's features drawn for each split, above 0 and at most 1.
-    pub split_features: f64,
+    /// Fraction of queries sampled for each tree, above 0 and at most 1.
+    pub bagging_fraction: f64,
+    /// Fraction of features sampled for each tree, above 0 and at most 1.
+    pub feature_fraction: f64,
+    /// Fraction of a tree's features sampled for each split, above 0 and at most 1.
+    pub feature_fraction_per_split: f64,
     /// Features that scores may only rise or fall with, as `5:up,title_bm25:down`; empty for none.
     pub monotone: String,
-    /// Probability that a tree is left out while the next is grown (DART), 0 for plain boosting, below 1.
-    pub drop: f64,
-    /// Rounds without a better value on the validation queries after which to stop; 0 for never.
-    pub patience: u64,
+    /// Probability that a tree is left out while the next one is grown (DART), at least 0 and below 1; 0 for plain boosting.
+    pub dropout: f64,
+    /// Stop after this many iterations without a better value on the validation queries; 0 for never.
+    pub early_stopping_rounds: u64,
 }
 
-impl Default for Boosting {
+impl Default for TreesParameters {
     fn default() -> Self {
-        Boosting {
-            rounds: 100,
-            rate: 0.1,
-            leaves: 31,
-            depth: 0,
-            order: Order::Leaf,
-            bins: MAX_BINS,
-            min_rows: 20,
-            min_weight: 1e-3,
-            min_gain: 0.0,
+        TreesParameters {
+            iterations: 100,
+            learning_rate: 0.1,
+            num_leaves: 31,
+            max_depth: 0,
+            growth_policy: Order::Leaf,
+            max_bin: MAX_BINS,
+            min_data_in_leaf: 20,
+            min_child_weight: 1e-3,
+            min_split_gain: 0.0,
             l1: 0.0,
             l2: 0.0,
-            bagging: 1.0,
-            tree_features: 1.0,
-            split_features: 1.0,
+            bagging_fraction: 1.0,
+            feature_fraction: 1.0,
+            feature_fraction_per_split: 1.0,
             monotone: String::new(),
-            drop: 0.0,
-            patience: 50,
+            dropout: 0.0,
+            early_stopping_rounds: 50,
         }
     }
 }
 
-impl Boosting {
+impl TreesParameters {
     /// Refuses what is out of range.
     pub fn check(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::parameter(text));
-        if self.rounds == 0 {
-            return refuse("rounds is 0; it must be at least 1".into());
-        }
-        for (name, share) in [("rate", self.rate), ("bagging", self.bagging)] {
-            if !(share > 0.0 && share <= 1.0) {
-                return refuse(format!("{name} is {share}; it must be above 0 and at most 1"));
+        check_at_least("iterations", self.iterations, 1)?;
+        let fractions = [("learning_rate", self.learning_rate), ("bagging_fraction", self.bagging_fraction)];
+        for (name, fraction) in fractions {
+            if !(fraction > 0.0 && fraction <= 1.0) {
+                return refuse(format!("{name} is {fraction}; it must be above 0 and at most 1"));
             }
         }
-        if !(2..=MAX_BINS).contains(&self.bins) {
-            return refuse(format!("bins is {}; it must be from 2 to {MAX_BINS}", self.bins));
+        if !(2..=MAX_BINS).contains(&self.max_bin) {
+            return refuse(format!("max_bin is {}; it must be from 2 to {MAX_BINS}", self.max_bin));
         }
-        if self.min_rows == 0 {
-            return refuse("min_rows is 0; it must be at least 1".into());
-        }
-        if !(0.0..1.0).contains(&self.drop) {
-            return refuse(format!("drop is {}; it must be at least 0 and below 1", self.drop));
+        check_at_least("min_data_in_leaf", self.min_data_in_leaf, 1)?;
+        if !(0.0..1.0).contains(&self.dropout) {
+            return refuse(format!("dropout is {}; it must be at least 0 and below 1", self.dropout));
         }
         self.demands().map(drop)?;
         Growth { monotone: if self.monotone.is_empty() { vec![] } else { vec![1] }, ..self.growth_as_is() }
@@ -104,21 +102,24 @@ impl Boosting {
 
     /// Whether every round sees all queries and features.
     pub(super) fn draws_nothing(&self) -> bool {
-        self.bagging == 1.0 && self.tree_features == 1.0 && self.split_features == 1.0 && self.drop == 0.0
+        self.bagging_fraction == 1.0
+            && self.feature_fraction == 1.0
+            && self.feature_fraction_per_split == 1.0
+            && self.dropout == 0.0
     }
 
     fn growth_as_is(&self) -> Growth {
         Growth {
-            order: self.order,
-            leaves: self.leaves,
-            depth: self.depth,
-            min_rows: self.min_rows,
-            min_weight: self.min_weight,
-            min_gain: self.min_gain,
+            order: self.growth_policy,
+            leaves: self.num_leaves,
+            depth: self.max_depth,
+            min_rows: self.min_data_in_leaf,
+            min_weight: self.min_child_weight,
+            min_gain: self.min_split_gain,
             l1: self.l1,
             l2: self.l2,
-            tree_features: self.tree_features,
-            split_features: self.split_features,
+            tree_features: self.feature_fraction,
+            split_features: self.feature_fraction_per_split,
             monotone: Vec::new(),
         }
     }
@@ -162,20 +163,28 @@ mod tests {
 
     #[test]
     fn what_is_out_of_range_is_refused_by_name() {
-        let refused = |change: fn(&mut Boosting)| {
-            let mut boosting = Boosting::default();
+        let refused = |change: fn(&mut TreesParameters)| {
+            let mut boosting = TreesParameters::default();
             change(&mut boosting);
             boosting.check().unwrap_err().to_string()
         };
-        assert!(refused(|b| b.rounds = 0).contains("rounds is 0"));
-        assert!(refused(|b| b.rate = f64::NAN).contains("rate is NaN"));
-        assert!(refused(|b| b.bins = 256).contains("bins is 256"));
-        assert!(refused(|b| b.leaves = 1).contains("leaves is 1"));
+        assert!(refused(|b| b.iterations = 0).contains("iterations is 0"));
+        assert!(refused(|b| b.learning_rate = f64::NAN).contains("learning_rate is NaN"));
+        assert!(refused(|b| b.max_bin = 256).contains("max_bin is 256"));
+        assert!(refused(|b| b.num_leaves = 1).contains("leaves is 1"));
         assert!(refused(|b| b.l2 = -1.0).contains("l2 is -1"));
-        assert!(refused(|b| b.drop = 1.0).contains("drop is 1"));
+        assert!(refused(|b| b.dropout = 1.0).contains("dropout is 1"));
         assert!(refused(|b| b.monotone = "3".into()).contains("`3`"));
-        assert!(refused(|b| (b.order, b.leaves) = (Order::Oblivious, 1 << 13)).contains("leaves is 8192"));
-        assert!(refused(|b| (b.order, b.monotone) = (Order::Oblivious, "3:up".into())).contains("oblivious"));
-        assert!(Boosting { monotone: "3:up, 4:down".into(), ..Boosting::default() }.check().is_ok());
+        assert!(
+            refused(|b| (b.growth_policy, b.num_leaves) = (Order::Oblivious, 1 << 13))
+                .contains("leaves is 8192")
+        );
+        assert!(
+            refused(|b| (b.growth_policy, b.monotone) = (Order::Oblivious, "3:up".into()))
+                .contains("oblivious")
+        );
+        assert!(
+            TreesParameters { monotone: "3:up, 4:down".into(), ..TreesParameters::default() }.check().is_ok()
+        );
     }
 }

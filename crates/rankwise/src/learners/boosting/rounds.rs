@@ -3,7 +3,7 @@
 use super::state::State;
 use super::steps::Step;
 use crate::error::{Error, Result};
-use crate::learners::{Fitted, Task};
+use crate::learners::{FingerprintedCheckpoint, Fitted, Task};
 use crate::models::{Combine, Ensemble, Model, Outcome, Record};
 use crate::trees::Tree;
 use crate::watch::{Step as Progress, Watch};
@@ -41,18 +41,18 @@ impl Rounds {
     ) -> Result<Fitted> {
         let start = self.start(task)?;
         let mut state = State::new(task, start.as_ref(), &self.base, &self.combine);
-        let saved = task.start.checkpoint.map(|c| c.read(&task.start.identity)).transpose()?;
+        let saved = task.checkpoint.map(|c| c.checkpoint.read(c.fingerprint)).transpose()?;
         if let Some(saved) = saved.flatten() {
             self.replay(&mut state, saved.trees, saved.curve, task)?;
         }
-        let mut outcome = Outcome::RoundsUsedUp;
+        let (mut outcome, mut keeper) = (Outcome::RoundsUsedUp, Keeper::new(task));
         while (state.weights.len() as u64) < self.most {
             if watch.stop().requested() {
                 outcome = Outcome::Interrupted;
                 break;
             }
             if state.is_past_its_best(self.patience) {
-                outcome = Outcome::Converged;
+                outcome = Outcome::StoppedEarly;
                 break;
             }
             let Round { goes_on, objective: (name, lowered), tells } = round(&mut state)?;
@@ -65,27 +65,26 @@ impl Rounds {
             };
             let done = state.weights.len() as u64;
             watch.step(Progress { done, total: Some(self.most), what: &what, value });
-            if let Some(checkpoint) = task.start.checkpoint.filter(|c| done.is_multiple_of(c.every)) {
-                checkpoint.write(&task.start.identity, &state.trees, &state.curve)?;
-            }
+            keeper.keep_if_due(done, &state);
             if !goes_on {
                 outcome = Outcome::Converged;
                 break;
             }
         }
-        if let Some(checkpoint) = task.start.checkpoint.filter(|_| outcome == Outcome::Interrupted) {
-            checkpoint.write(&task.start.identity, &state.trees, &state.curve)?;
+        if outcome == Outcome::Interrupted {
+            keeper.keep(&state);
         }
-        let record = record(&state, outcome, task);
+        let mut record = record(&state, outcome, task);
+        record.notes.extend(keeper.failure);
         Ok(Fitted { model: self.model(state, start, task.train.width())?, record })
     }
 
     /// The model to start from, where there is one that fits.
     fn start(&self, task: &Task<'_>) -> Result<Option<Ensemble>> {
-        let ensemble = match task.start.model {
+        let ensemble = match task.start {
             None => return Ok(None),
             Some(Model::Ensemble(ensemble)) => ensemble,
-            Some(_) => return Err(Error::parameter("the model to start from is no sum of trees")),
+            Some(_) => return Err(Error::parameter("the model to start from does not consist of trees")),
         };
         if let Step::Average { .. } = self.step {
             return Err(Error::parameter("this learner averages its trees and cannot start from a model"));
@@ -147,6 +146,33 @@ impl Rounds {
             trees.push(tree);
         }
         Ok(Model::Ensemble(Ensemble::new(width, base, self.combine.clone(), trees)?))
+    }
+}
+
+/// Writes the checkpoint from time to time. A full disk costs the checkpoint, not the training.
+struct Keeper<'a> {
+    checkpoint: Option<FingerprintedCheckpoint<'a>>,
+    /// Why the last attempt failed, where it did.
+    failure: Option<String>,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(task: &Task<'a>) -> Keeper<'a> {
+        Keeper { checkpoint: task.checkpoint, failure: None }
+    }
+
+    fn keep_if_due(&mut self, done: u64, state: &State<'_>) {
+        if self.checkpoint.is_some_and(|c| done.is_multiple_of(c.checkpoint.every)) {
+            self.keep(state);
+        }
+    }
+
+    fn keep(&mut self, state: &State<'_>) {
+        let Some(FingerprintedCheckpoint { checkpoint, fingerprint }) = self.checkpoint else { return };
+        let written = checkpoint.write(fingerprint, &state.trees, &state.curve);
+        self.failure = written
+            .err()
+            .map(|e| format!("the last checkpoint could not be written, but training went on: {e}"));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::steps::Plan;
 use crate::data::Dataset;
 use crate::learners::Task;
-use crate::learners::validation::measure_scores;
+use crate::learners::validation::mean_metric_of_scores;
 use crate::models::{Combine, Ensemble};
 use crate::trees::{Grown, Tree};
 use rayon::prelude::*;
@@ -102,7 +102,7 @@ impl<'a> State<'a> {
 
     pub(super) fn measure(&self, task: &Task<'_>, combine: &Combine) -> Option<f64> {
         let valid = self.valid.as_ref()?;
-        Some(measure_scores(valid.data, task.metric, &valid.scores(combine)))
+        Some(mean_metric_of_scores(valid.data, task.metric, &valid.scores(combine)))
     }
 
     pub(super) fn note(&mut self, measured: Option<f64>) {

@@ -21,13 +21,16 @@
 //! objective itself. The variance is the second derivative of `log Z` along `w − v`: where sums of exponentials decide,
 //! each draw makes between half a Newton step and a whole one.
 
-use super::fitting::{figures, skipped_note, start_at, units};
-use super::parameters::Conditional;
-use crate::learners::{Fitted, Task};
+use super::fitting::{figures, start_at, units};
+use super::parameters::{Conditional, ConditionalLinearParameters};
+use crate::learners::scorers::skipped_note;
+use crate::learners::{Fitted, LinearParameters, Task};
 use crate::losses::conditional::Form;
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
-use crate::solvers::{DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk};
+use crate::solvers::{
+    DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk, Units,
+};
 use crate::watch::{Stop, Watch};
 
 /// Steps of L-BFGS on one draw.
@@ -38,7 +41,7 @@ const DAMPING: f64 = 1.0;
 const LITTLE: f64 = 0.01;
 
 /// Where drawing anew has led from one start.
-struct Path {
+struct AdaptiveFit {
     fit: LbfgsFit,
     /// By how much each draw lowered the objective, as estimated by itself.
     fell: Vec<f64>,
@@ -55,35 +58,44 @@ struct Path {
 /// Starts can be compared where the form is a ratio, free of the unknown constant; for others there is only one.
 pub(super) fn fit_adaptively(
     parameters: &Conditional,
+    optimisation: &ConditionalLinearParameters,
     form: Form,
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Fitted {
-    let mut best: Option<Path> = None;
-    for start in 0..parameters.starts {
+    let ConditionalLinearParameters { linear, starts } = optimisation;
+    let mut best: Option<AdaptiveFit> = None;
+    for start in 0..*starts {
         if start > 0 && watch.stop().requested() {
             break;
         }
-        let path = follow(parameters, form, start, task, watch);
+        let path = follow(parameters, linear, form, start, task, watch);
         if best.as_ref().is_none_or(|best| path.fit.value < best.fit.value) {
             best = Some(path);
         }
     }
-    best.expect("at least one start").into_fitted(parameters, watch.stop())
+    best.expect("at least one start").into_fitted(linear.c, watch.stop())
 }
 
 /// Draws and minimises in turn.
-fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, watch: &mut dyn Watch) -> Path {
-    let c = parameters.c;
+fn follow(
+    parameters: &Conditional,
+    linear: &LinearParameters,
+    form: Form,
+    start: u64,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> AdaptiveFit {
+    let c = linear.c;
     let mut w = start_at(start, task.train.width(), task.seed);
     let (mut fell, mut evaluations) = (Vec::new(), 0);
     loop {
         let draw = fell.len() as u64;
         let seed = rng::derive(task.seed, &[start, draw]);
-        let risk = risk_at(parameters, form, &w, seed, task, watch.stop());
+        let risk = risk_at(parameters, units(linear.scale, task), form, &w, seed, task, watch.stop());
         let objective = Regularized { risk: &risk, c: 0.5 * c };
         let before = objective.value_and_gradient(&w, &mut vec![0.0; w.len()]);
-        let solver = Lbfgs { rounds: STEPS.min(parameters.rounds), ..parameters.optimiser() };
+        let solver = Lbfgs { rounds: STEPS.min(linear.iterations), ..linear.lbfgs() };
         let fit = solver.minimize(&objective, w.clone(), watch);
         evaluations += fit.evaluations + 1;
         fell.push((before - fit.value) * 2.0 / c);
@@ -91,7 +103,7 @@ fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, wat
             let data_weights = risk.in_data_units(&fit.weights).into_owned();
             let (skipped, rankings) = (risk.skipped(), risk.rankings());
             let share = risk.effective_share(&fit.weights);
-            return Path { fit, fell, evaluations, skipped, rankings, share, data_weights };
+            return AdaptiveFit { fit, fell, evaluations, skipped, rankings, share, data_weights };
         }
         w = fit.weights;
     }
@@ -101,13 +113,13 @@ fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, wat
 /// does not count.
 fn risk_at<'a>(
     parameters: &Conditional,
+    units: Units,
     form: Form,
     v: &[f64],
     seed: u64,
     task: &Task<'a>,
     stop: &Stop,
 ) -> SampledRisk<'a> {
-    let units = units(parameters, task);
     let weights = units.in_data_units(v).into_owned();
     let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units, law, stop, |query, goods, bads| {
@@ -135,8 +147,8 @@ fn risk_at<'a>(
     .damped(DAMPING)
 }
 
-impl Path {
-    fn into_fitted(self, parameters: &Conditional, stop: &Stop) -> Fitted {
+impl AdaptiveFit {
+    fn into_fitted(self, c: f64, stop: &Stop) -> Fitted {
         let total: f64 = self.fell.iter().sum();
         let last = self.fell.last().copied().unwrap_or_default();
         let outcome = if stop.requested() {
@@ -146,7 +158,7 @@ impl Path {
         } else {
             Outcome::RoundsUsedUp
         };
-        let mut figures = figures(&self.fit, parameters.c);
+        let mut figures = figures(&self.fit, c);
         // But for the unknown constant, which only a ratio is free of.
         figures[0].0 = "objective over the last draw".into();
         figures[1].0 = "mean loss over the last draw".into();
@@ -154,7 +166,7 @@ impl Path {
         figures.push(("evaluations".into(), self.evaluations as f64));
         figures.push(("rankings in the last draw".into(), self.rankings as f64));
         figures.push(("share of these that count at the end".into(), self.share));
-        let mut notes = skipped_note(self.skipped);
+        let mut notes: Vec<String> = skipped_note(self.skipped).into_iter().collect();
         let steps: Vec<String> = self.fell.iter().map(|f| format!("{f:.3e}")).collect();
         notes.push(format!("the objective fell from draw to draw by {}", steps.join(", ")));
         let model = Model::Linear { weights: self.data_weights, bias: 0.0 };

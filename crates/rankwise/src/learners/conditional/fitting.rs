@@ -1,13 +1,14 @@
 //! How the weights of a conditional model are found: L-BFGS, from one start or several.
 
 use super::adaptive::fit_adaptively;
-use super::parameters::{Conditional, Method};
+use super::parameters::{Conditional, ConditionalLinearParameters, Method};
+use crate::learners::scorers::skipped_note;
 use crate::learners::{Fitted, Task};
 use crate::losses::conditional::{ExactAuc, Form};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
-    DrawnRankings, Ending, LbfgsFit, LinearRisk, Objective, Regularized, SampledLaw, SampledRisk, Units,
+    DrawnRankings, Ending, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk, Units,
 };
 use crate::watch::{Stop, Watch};
 use rand::RngExt;
@@ -16,36 +17,43 @@ use rand::RngExt;
 const SAME: f64 = 1e-3;
 
 /// Learns the linear model of least `‖w‖²/C + R(w)`.
-pub(super) fn fit(parameters: &Conditional, form: Form, task: &Task<'_>, watch: &mut dyn Watch) -> Fitted {
+pub(super) fn fit(
+    parameters: &Conditional,
+    optimisation: &ConditionalLinearParameters,
+    form: Form,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let linear = &optimisation.linear;
     match parameters.method {
         Method::Exact => {
             let loss = ExactAuc { form, kappa: parameters.kappa, threshold: parameters.threshold };
-            let risk = LinearRisk::new(task.train, loss, task.seed);
-            let risk = if parameters.scale { risk.scaled() } else { risk };
-            let found = minimize(&risk, parameters, task.seed, watch);
+            let risk = linear.risk(loss, task);
+            let found = minimize(&risk, optimisation, task.seed, watch);
             let weights = risk.in_data_units(&found.fit.weights).into_owned();
-            found.into_fitted(weights, risk.skipped(), None, parameters.c, watch.stop())
+            found.into_fitted(weights, risk.skipped(), None, linear.c, watch.stop())
         }
         Method::Sampled => {
-            let risk = sampled_risk(parameters, form, task, watch.stop());
-            let found = minimize(&risk, parameters, task.seed, watch);
+            let risk = sampled_risk(parameters, linear.scale, form, task, watch.stop());
+            let found = minimize(&risk, optimisation, task.seed, watch);
             let weights = risk.in_data_units(&found.fit.weights).into_owned();
-            found.into_fitted(weights, risk.skipped(), Some(risk.rankings()), parameters.c, watch.stop())
+            found.into_fitted(weights, risk.skipped(), Some(risk.rankings()), linear.c, watch.stop())
         }
-        Method::Adaptive => fit_adaptively(parameters, form, task, watch),
+        Method::Adaptive => fit_adaptively(parameters, optimisation, form, task, watch),
     }
 }
 
 /// The risk over rankings drawn once for each query; all weigh the same.
 pub(crate) fn sampled_risk<'a>(
     parameters: &Conditional,
+    scale: bool,
     form: Form,
     task: &Task<'a>,
     stop: &Stop,
 ) -> SampledRisk<'a> {
     let sampler = parameters.sampler();
     let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
-    SampledRisk::new(task.train, units(parameters, task), law, stop, |query, goods, bads| {
+    SampledRisk::new(task.train, units(scale, task), law, stop, |query, goods, bads| {
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
         let seed = rng::derive(task.seed, &[query.index() as u64]);
         let sample = sampler.draw(goods.len(), bads.len(), |state| loss.at(state.places()), seed);
@@ -55,8 +63,8 @@ pub(crate) fn sampled_risk<'a>(
 }
 
 /// The units that weights are sought in.
-pub(super) fn units(parameters: &Conditional, task: &Task<'_>) -> Units {
-    if parameters.scale { Units::deviations(task.train) } else { Units::default() }
+pub(super) fn units(scale: bool, task: &Task<'_>) -> Units {
+    if scale { Units::deviations(task.train) } else { Units::default() }
 }
 
 /// The best of the minima found.
@@ -69,14 +77,20 @@ pub(super) struct Found {
 }
 
 /// Looks for the least `½‖w‖² + (C/2)·R(w)`, which is `C/2` times the objective, from zero and then at random.
-fn minimize(risk: &impl Objective, parameters: &Conditional, seed: u64, watch: &mut dyn Watch) -> Found {
-    let objective = Regularized { risk, c: 0.5 * parameters.c };
+fn minimize(
+    risk: &impl Objective,
+    optimisation: &ConditionalLinearParameters,
+    seed: u64,
+    watch: &mut dyn Watch,
+) -> Found {
+    let ConditionalLinearParameters { linear, starts } = optimisation;
+    let objective = Regularized { risk, c: 0.5 * linear.c };
     let mut found: Option<Found> = None;
-    for start in 0..parameters.starts {
+    for start in 0..*starts {
         if start > 0 && watch.stop().requested() {
             break;
         }
-        let fit = parameters.optimiser().minimize(&objective, start_at(start, risk.dim(), seed), watch);
+        let fit = linear.lbfgs().minimize(&objective, start_at(start, risk.dim(), seed), watch);
         match &mut found {
             None => {
                 found = Some(Found { objectives: vec![fit.value], evaluations: fit.evaluations, fit });
@@ -123,7 +137,7 @@ impl Found {
             Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
             _ => Outcome::Converged,
         };
-        let mut notes = skipped_note(skipped);
+        let mut notes: Vec<String> = skipped_note(skipped).into_iter().collect();
         if self.objectives.len() > 1 {
             let least = self.fit.value;
             let agree = |value: &&f64| **value - least <= SAME * least.abs();
@@ -145,12 +159,4 @@ pub(super) fn figures(fit: &LbfgsFit, c: f64) -> Vec<(String, f64)> {
         ("norm of the weights", square.sqrt()),
     ];
     named.map(|(name, value)| (name.to_string(), value)).to_vec()
-}
-
-/// Says what was left out, where something was.
-pub(super) fn skipped_note(skipped: usize) -> Vec<String> {
-    if skipped == 0 {
-        return Vec::new();
-    }
-    vec![format!("queries skipped because their documents need no particular order: {skipped}")]
 }

@@ -1,12 +1,11 @@
 //! The four conditional models.
 
 use super::fitting::fit;
-use super::parameters::{Conditional, Method};
+use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::QueryLoss;
+use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::conditional::{ExactAuc, Form, Gain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -25,11 +24,11 @@ pub struct Mle(pub Conditional);
 
 impl Default for Mle {
     fn default() -> Self {
-        Mle(Conditional { gain: Gain::Auc, method: Method::Exact, ..Conditional::default() })
+        Mle(closed_form())
     }
 }
 
-impl Learner for Mle {
+impl LossLearner for Mle {
     const CARD: Card = Card {
         name: "mle",
         title: "Conditional likelihood",
@@ -37,13 +36,29 @@ impl Learner for Mle {
                   rankings drawn.",
         citations: &["dubey2009conditional"],
     };
+    type Linear = ConditionalLinearParameters;
 
-    fn check(&self) -> Result<()> {
-        self.0.check(Form::Mle)
+    fn check(&self, scorer: ScorerKind) -> Result<()> {
+        self.0.check(scorer)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::Mle, task, watch))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(Form::Mle))
+    }
+
+    fn default_for(scorer: ScorerKind) -> Self {
+        Mle(match scorer {
+            ScorerKind::Linear => Mle::default().0,
+            _ => closed_form(),
+        })
+    }
+}
+
+impl ConditionalForm for Mle {
+    const FORM: Form = Form::Mle;
+
+    fn conditional(&self) -> &Conditional {
+        &self.0
     }
 }
 
@@ -56,7 +71,7 @@ impl Learner for Mle {
 #[serde(transparent)]
 pub struct ConvexLoss(pub Conditional);
 
-impl Learner for ConvexLoss {
+impl LossLearner for ConvexLoss {
     const CARD: Card = Card {
         name: "convex-loss",
         title: "ConvexLoss",
@@ -64,13 +79,29 @@ impl Learner for ConvexLoss {
                   precision or NDCG.",
         citations: &["dubey2009conditional"],
     };
+    type Linear = ConditionalLinearParameters;
 
-    fn check(&self) -> Result<()> {
-        self.0.check(Form::ConvexLoss)
+    fn check(&self, scorer: ScorerKind) -> Result<()> {
+        self.0.check(scorer)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::ConvexLoss, task, watch))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(Form::ConvexLoss))
+    }
+
+    fn default_for(scorer: ScorerKind) -> Self {
+        ConvexLoss(match scorer {
+            ScorerKind::Linear => ConvexLoss::default().0,
+            _ => closed_form(),
+        })
+    }
+}
+
+impl ConditionalForm for ConvexLoss {
+    const FORM: Form = Form::ConvexLoss;
+
+    fn conditional(&self) -> &Conditional {
+        &self.0
     }
 }
 
@@ -81,30 +112,44 @@ impl Learner for ConvexLoss {
 /// ```
 ///
 /// Not convex, so the best of several starts is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ExpGain(pub Conditional);
 
-impl Default for ExpGain {
-    fn default() -> Self {
-        ExpGain(Conditional { starts: 3, ..Conditional::default() })
-    }
-}
-
-impl Learner for ExpGain {
+impl LossLearner for ExpGain {
     const CARD: Card = Card {
         name: "exp-gain",
         title: "Expected gain",
         summary: "A linear model whose law of rankings has the greatest expected AUC, average precision or NDCG.",
         citations: &["dubey2009conditional"],
     };
+    type Linear = ConditionalLinearParameters;
 
-    fn check(&self) -> Result<()> {
-        self.0.check(Form::ExpGain)
+    fn check(&self, scorer: ScorerKind) -> Result<()> {
+        self.0.check(scorer)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::ExpGain, task, watch))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(Form::ExpGain))
+    }
+
+    fn default_for(scorer: ScorerKind) -> Self {
+        ExpGain(match scorer {
+            ScorerKind::Linear => ExpGain::default().0,
+            _ => closed_form(),
+        })
+    }
+
+    fn linear() -> ConditionalLinearParameters {
+        ConditionalLinearParameters { starts: 3, ..ConditionalLinearParameters::default() }
+    }
+}
+
+impl ConditionalForm for ExpGain {
+    const FORM: Form = Form::ExpGain;
+
+    fn conditional(&self) -> &Conditional {
+        &self.0
     }
 }
 
@@ -115,50 +160,76 @@ impl Learner for ExpGain {
 /// ```
 ///
 /// Not convex, so the best of several starts is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct L3(pub Conditional);
 
-impl Default for L3 {
-    fn default() -> Self {
-        L3(Conditional { starts: 3, ..Conditional::default() })
-    }
-}
-
-impl Learner for L3 {
+impl LossLearner for L3 {
     const CARD: Card = Card {
         name: "l3",
         title: "L3",
         summary: "A linear model by a ranking's likelihood and expected loss of AUC, average precision or NDCG.",
         citations: &["dubey2009conditional"],
     };
+    type Linear = ConditionalLinearParameters;
 
-    fn check(&self) -> Result<()> {
-        self.0.check(Form::L3)
+    fn check(&self, scorer: ScorerKind) -> Result<()> {
+        self.0.check(scorer)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::L3, task, watch))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(Form::L3))
+    }
+
+    fn default_for(scorer: ScorerKind) -> Self {
+        L3(match scorer {
+            ScorerKind::Linear => L3::default().0,
+            _ => closed_form(),
+        })
+    }
+
+    fn linear() -> ConditionalLinearParameters {
+        ConditionalLinearParameters { starts: 3, ..ConditionalLinearParameters::default() }
     }
 }
 
-/// With trees the sums over rankings are in closed form, whatever the linear model would do.
-macro_rules! by_exact_auc {
-    ($learner:ident, $form:expr) => {
-        impl ByLoss for $learner {
-            fn concerns_loss(parameter: &str) -> bool {
-                ["kappa", "threshold"].contains(&parameter)
-            }
+impl ConditionalForm for L3 {
+    const FORM: Form = Form::L3;
 
-            fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-                let Conditional { kappa, threshold, .. } = self.0;
-                Ok(Box::new(ExactAuc { form: $form, kappa, threshold }))
-            }
-        }
-    };
+    fn conditional(&self) -> &Conditional {
+        &self.0
+    }
 }
 
-by_exact_auc!(Mle, Form::Mle);
-by_exact_auc!(ConvexLoss, Form::ConvexLoss);
-by_exact_auc!(ExpGain, Form::ExpGain);
-by_exact_auc!(L3, Form::L3);
+/// The closed form of AUC, the only one that trees and networks can minimise.
+fn closed_form() -> Conditional {
+    Conditional { gain: Gain::Auc, method: Method::Exact, ..Conditional::default() }
+}
+
+impl Conditional {
+    /// The closed form for AUC.
+    fn loss(&self, form: Form) -> LossKind {
+        let loss = Box::new(ExactAuc { form, kappa: self.kappa, threshold: self.threshold });
+        if form.is_convex() { LossKind::Smooth(loss) } else { LossKind::NonConvex(loss) }
+    }
+}
+
+/// A conditional model: what is made of the distribution over rankings.
+trait ConditionalForm: LossLearner {
+    const FORM: Form;
+
+    fn conditional(&self) -> &Conditional;
+}
+
+impl<L: ConditionalForm> LossScorer<L> for ConditionalLinearParameters {
+    const KIND: ScorerKind = ScorerKind::Linear;
+
+    fn check(&self, model: &L) -> Result<()> {
+        self.check_starts(model.conditional().method, L::FORM)?;
+        ConditionalLinearParameters::check(self)
+    }
+
+    fn fit(&self, model: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(fit(model.conditional(), self, L::FORM, task, watch))
+    }
+}

@@ -17,4 +17,4 @@ mod tests;
 
 pub(crate) use fitting::sampled_risk;
 pub use forms::{ConvexLoss, ExpGain, L3, Mle};
-pub use parameters::{Conditional, Method, RestartAt};
+pub use parameters::{Conditional, ConditionalLinearParameters, Method, RestartAt};

@@ -1,10 +1,10 @@
 //! The parameters that all conditional models share.
 
 use crate::error::{Error, Result};
-use crate::learners::margin::check_above_zero;
+use crate::learners::parameters::{check_above_zero, check_at_least};
+use crate::learners::{LinearParameters, ScorerKind};
 use crate::losses::conditional::{Chain, Form, Gain, Kappa, RankingLoss, Restarts, Sampler};
 use crate::metrics::Discount;
-use crate::solvers::Lbfgs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub enum RestartAt {
 
 /// What is gained, over which rankings, and how the weights are found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 #[schemars(inline)]
 pub struct Conditional {
     /// What a ranking gains: `auc`, `map` or `ndcg` (goods worth 1, bads 0).
@@ -41,20 +41,12 @@ pub struct Conditional {
     pub method: Method,
     /// How much a pair counts: `one`, or `pairs` for 1/(n⁺n⁻).
     pub kappa: Kappa,
-    /// C > 0 of ‖w‖²/C against the mean loss: larger fits the training queries closer.
-    pub c: f64,
     /// The least grade of a good document, above 0.
     pub threshold: f32,
     /// Places that count in the NDCG; 0 for all.
     pub k: usize,
     /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
-    /// The most steps of the optimiser, at least 1.
-    pub rounds: u64,
-    /// The norm of the gradient at which to stop, relative to that at the start, above 0 and below 1.
-    pub tolerance: f64,
     /// Rankings drawn for each query, at least 2.
     pub samples: usize,
     /// Where walks start: `ends` (the best ranking or the worst) or `ladder` (one of several in between).
@@ -71,8 +63,6 @@ pub struct Conditional {
     pub thinning: usize,
     /// How often rankings are drawn when adaptive, at least 1.
     pub redraws: u64,
-    /// From how many starts to look, the first from zero, the others at random; 1 where the objective is convex.
-    pub starts: u64,
 }
 
 impl Default for Conditional {
@@ -81,13 +71,9 @@ impl Default for Conditional {
             gain: Gain::Ndcg,
             method: Method::Sampled,
             kappa: Kappa::One,
-            c: 1.0,
             threshold: 1.0,
             k: 0,
             discount: Discount::Log2,
-            scale: true,
-            rounds: 200,
-            tolerance: 1e-4,
             samples: 1000,
             restarts: RestartAt::Ends,
             best: 0.9,
@@ -96,15 +82,13 @@ impl Default for Conditional {
             steps: 101,
             thinning: 5,
             redraws: 10,
-            starts: 1,
         }
     }
 }
 
 impl Conditional {
-    /// Refuses what is out of range, or makes no sense for the form.
-    pub(super) fn check(&self, form: Form) -> Result<()> {
-        check_above_zero("c", self.c)?;
+    /// Rejects what is out of range, or not available with the scorer.
+    pub(super) fn check(&self, scorer: ScorerKind) -> Result<()> {
         check_above_zero("threshold", self.threshold.into())?;
         if self.method == Method::Exact && self.gain != Gain::Auc {
             return Err(Error::parameter(
@@ -112,11 +96,11 @@ impl Conditional {
                  method sampled or adaptive",
             ));
         }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            let tolerance = self.tolerance;
-            return Err(Error::parameter(format!(
-                "tolerance is {tolerance}; it must be above 0 and below 1"
-            )));
+        if self.method != Method::Exact && scorer != ScorerKind::Linear {
+            return Err(Error::parameter(
+                "only method exact with gain auc is available for trees and networks; sums over sampled rankings are \
+                 for the linear scorer",
+            ));
         }
         if !(0.0..=1.0).contains(&self.best) {
             return Err(Error::parameter(format!("best is {}; it must be from 0 to 1", self.best)));
@@ -124,21 +108,6 @@ impl Conditional {
         if !self.skew.is_finite() {
             return Err(Error::parameter(format!("skew is {}; it must be finite", self.skew)));
         }
-        if self.starts > 1 && form.is_convex() {
-            let starts = self.starts;
-            return Err(Error::parameter(format!(
-                "starts is {starts}; the objective is convex, so there is one minimum and 1 is enough"
-            )));
-        }
-        if self.starts > 1 && self.method == Method::Adaptive && form == Form::L3 {
-            return Err(Error::parameter(format!(
-                "starts is {}; minima over rankings drawn anew cannot be compared, so it must be 1 where method is \
-                 adaptive",
-                self.starts
-            )));
-        }
-        check_at_least("starts", self.starts, 1)?;
-        check_at_least("rounds", self.rounds, 1)?;
         check_at_least("samples", self.samples as u64, 2)?;
         check_at_least("rungs", self.rungs as u64, 2)?;
         check_at_least("steps", self.steps as u64, 1)?;
@@ -162,16 +131,47 @@ impl Conditional {
     pub(super) fn chain(&self) -> Chain {
         Chain { size: self.samples, sweeps: 5, thinning: self.thinning }
     }
+}
 
-    pub(crate) fn optimiser(&self) -> Lbfgs {
-        Lbfgs { tolerance: self.tolerance, rounds: self.rounds, ..Lbfgs::default() }
+/// How the linear model of a conditional likelihood is optimised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub struct ConditionalLinearParameters {
+    /// How the weights are found from one start.
+    #[serde(flatten)]
+    pub linear: LinearParameters,
+    /// Number of starting points, the first at zero, the others random; 1 where the objective is convex.
+    pub starts: u64,
+}
+
+impl Default for ConditionalLinearParameters {
+    fn default() -> Self {
+        ConditionalLinearParameters { linear: LinearParameters::smooth(1.0), starts: 1 }
     }
 }
 
-/// Refuses a count that is too small.
-fn check_at_least(name: &str, value: u64, least: u64) -> Result<()> {
-    if value >= least {
-        return Ok(());
+impl ConditionalLinearParameters {
+    /// Rejects what is out of range.
+    pub fn check(&self) -> Result<()> {
+        check_at_least("starts", self.starts, 1)?;
+        self.linear.check()
     }
-    Err(Error::parameter(format!("{name} is {value}; it must be at least {least}")))
+
+    /// Rejects several starts where they make no sense.
+    pub(super) fn check_starts(&self, method: Method, form: Form) -> Result<()> {
+        let starts = self.starts;
+        if starts > 1 && form.is_convex() {
+            return Err(Error::parameter(format!(
+                "starts is {starts}; the objective is convex, so there is one minimum and 1 is enough"
+            )));
+        }
+        if starts > 1 && method == Method::Adaptive && form == Form::L3 {
+            return Err(Error::parameter(format!(
+                "starts is {starts}; with method adaptive the minima of several starts cannot be compared, so it must \
+                 be 1"
+            )));
+        }
+        Ok(())
+    }
 }

@@ -22,7 +22,7 @@ use super::columns::{Columns, Varying};
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::validation::{measure, measure_scores};
+use crate::learners::validation::{mean_metric, mean_metric_of_scores};
 use crate::learners::{Fitted, Learner, Task};
 use crate::metrics::Metric;
 use crate::models::{Model, Outcome, Record};
@@ -36,12 +36,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaRank {
-    /// The most rounds, each of which adds one feature; at least 1.
-    pub rounds: u64,
-    /// The most rounds in a row that choose one feature, which then rests until another was chosen; 0 for no limit.
-    pub repeats: u64,
-    /// Rounds without progress of the measure on the validation queries, or without them on the training queries, after which to stop; 0 for never.
-    pub patience: u64,
+    /// Maximum number of iterations, each of which adds one feature; at least 1.
+    pub iterations: u64,
+    /// How many iterations in a row may choose the same feature; 0 for no limit.
+    pub max_repeats: u64,
+    /// Stop after this many iterations without progress on the validation queries, or without them on the training queries; 0 for never.
+    pub early_stopping_rounds: u64,
     /// What the measure must gain to count as progress; 0 or more.
     pub tolerance: f64,
     /// Whether features are divided by their standard deviation within queries; `false` adds them as they are, as published.
@@ -50,7 +50,7 @@ pub struct AdaRank {
 
 impl Default for AdaRank {
     fn default() -> Self {
-        AdaRank { rounds: 500, repeats: 1, patience: 50, tolerance: 0.0, scale: true }
+        AdaRank { iterations: 500, max_repeats: 1, early_stopping_rounds: 50, tolerance: 0.0, scale: true }
     }
 }
 
@@ -63,8 +63,8 @@ impl Learner for AdaRank {
     };
 
     fn check(&self) -> Result<()> {
-        if self.rounds == 0 {
-            return Err(Error::parameter("`rounds` is 0; it must be at least 1"));
+        if self.iterations == 0 {
+            return Err(Error::parameter("`iterations` is 0; it must be at least 1"));
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
             return Err(Error::parameter(format!("`tolerance` is {}; it must be 0 or more", self.tolerance)));
@@ -83,13 +83,15 @@ impl Learner for AdaRank {
             if watch.stop().requested() {
                 break Outcome::Interrupted;
             }
-            if progress.rounds >= self.rounds {
+            if progress.rounds >= self.iterations {
                 break Outcome::RoundsUsedUp;
             }
-            if self.patience > 0 && progress.rounds - progress.last_gain >= self.patience {
-                break Outcome::Converged;
+            if self.early_stopping_rounds > 0
+                && progress.rounds - progress.last_gain >= self.early_stopping_rounds
+            {
+                break Outcome::StoppedEarly;
             }
-            let Some(chosen) = boosted.round(self.repeats) else {
+            let Some(chosen) = boosted.round(self.max_repeats) else {
                 break Outcome::Converged;
             };
             let value = match &mut valid {
@@ -97,7 +99,7 @@ impl Learner for AdaRank {
                 None => boosted.mean(),
             };
             progress.note(value, &boosted.weights, self.tolerance);
-            watch.step(Step { done: progress.rounds, total: Some(self.rounds), what: &what, value });
+            watch.step(Step { done: progress.rounds, total: Some(self.iterations), what: &what, value });
         };
         Ok(finish(progress, outcome, &boosted, task))
     }
@@ -125,8 +127,8 @@ fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Ta
     let name = task.metric.name();
     // Of the model itself, without the rounding of adding features one by one.
     let mut figures = vec![("best round".to_string(), best_round as f64)];
-    figures.push((format!("{name} (train)"), measure(task.train, task.metric, &weights)));
-    figures.extend(task.valid.map(|v| (format!("{name} (valid)"), measure(v, task.metric, &weights))));
+    figures.push((format!("{name} (train)"), mean_metric(task.train, task.metric, &weights)));
+    figures.extend(task.valid.map(|v| (format!("{name} (valid)"), mean_metric(v, task.metric, &weights))));
     figures.push(("features used".into(), weights.iter().filter(|w| **w != 0.0).count() as f64));
     let record = Record { outcome, rounds, figures, notes: boosted.notes() };
     Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
@@ -183,6 +185,6 @@ impl<'a> Chooser<'a> {
             self.columns.varying(chosen.column, |_| true, &mut self.varying);
             self.varying.add_to(&mut self.scores, self.data, chosen.step);
         }
-        measure_scores(self.data, metric, &self.scores)
+        mean_metric_of_scores(self.data, metric, &self.scores)
     }
 }

@@ -17,7 +17,7 @@ mod tests;
 
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::learners::validation::measure;
+use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
 use crate::watch::{Step, Stop, Watch};
@@ -165,7 +165,7 @@ impl Climber {
 
     fn keep_if_best(&mut self, task: &Task<'_>) {
         let Climb { weights, height, .. } = &self.climb;
-        let criterion = task.valid.map_or(*height, |valid| measure(valid, task.metric, weights));
+        let criterion = task.valid.map_or(*height, |valid| mean_metric(valid, task.metric, weights));
         if criterion > self.best.criterion {
             self.best = Best { criterion, train: *height, weights: weights.clone() };
         }

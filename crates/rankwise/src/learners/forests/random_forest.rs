@@ -8,7 +8,8 @@
 
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::learners::boosting::mart::mean_grade;
+use crate::learners::boosting::mart::mean_label;
+use crate::learners::parameters::{check_above_zero, check_at_least};
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Ensemble, Model, Outcome, Record};
 use crate::rng;
@@ -22,32 +23,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomForest {
-    /// How many trees, at least 1.
-    pub trees: u64,
-    /// The most leaves of a tree, 2 to 65536.
-    pub leaves: usize,
-    /// The most tests from root to leaf; 0 for no limit but the leaves.
-    pub depth: usize,
-    /// The fewest documents in a leaf, at least 1.
-    pub min_rows: u64,
-    /// Share of the features drawn for each split, above 0 and at most 1.
-    pub split_features: f64,
-    /// Queries drawn for each tree, as a share of all, above 0.
-    pub bagging: f64,
-    /// The most bins that a feature's values are put in, 2 to 255.
-    pub bins: usize,
+    /// Number of trees, at least 1.
+    pub num_trees: u64,
+    /// Maximum number of leaves of a tree, 2 to 65536.
+    pub num_leaves: usize,
+    /// Maximum number of splits from root to leaf; 0 for no limit but the leaves.
+    pub max_depth: usize,
+    /// Minimum number of documents in a leaf, at least 1.
+    pub min_data_in_leaf: u64,
+    /// Fraction of features sampled for each split, above 0 and at most 1.
+    pub feature_fraction_per_split: f64,
+    /// Queries sampled with replacement for each tree, as a fraction of all, above 0.
+    pub bagging_fraction: f64,
+    /// Maximum number of bins per feature, 2 to 255.
+    pub max_bin: usize,
 }
 
 impl Default for RandomForest {
     fn default() -> Self {
         RandomForest {
-            trees: 300,
-            leaves: 255,
-            depth: 0,
-            min_rows: 5,
-            split_features: 0.3,
-            bagging: 1.0,
-            bins: MAX_BINS,
+            num_trees: 300,
+            num_leaves: 255,
+            max_depth: 0,
+            min_data_in_leaf: 5,
+            feature_fraction_per_split: 0.3,
+            bagging_fraction: 1.0,
+            max_bin: MAX_BINS,
         }
     }
 }
@@ -61,29 +62,23 @@ impl Learner for RandomForest {
     };
 
     fn check(&self) -> Result<()> {
-        let refuse = |text: String| Err(Error::parameter(text));
-        if self.trees == 0 {
-            return refuse("trees is 0; it must be at least 1".into());
-        }
-        if self.min_rows == 0 {
-            return refuse("min_rows is 0; it must be at least 1".into());
-        }
-        if !(self.bagging > 0.0 && self.bagging.is_finite()) {
-            return refuse(format!("bagging is {}; it must be above 0", self.bagging));
-        }
-        if !(2..=MAX_BINS).contains(&self.bins) {
-            return refuse(format!("bins is {}; it must be from 2 to {MAX_BINS}", self.bins));
+        check_at_least("num_trees", self.num_trees, 1)?;
+        check_at_least("min_data_in_leaf", self.min_data_in_leaf, 1)?;
+        check_above_zero("bagging_fraction", self.bagging_fraction)?;
+        if !(2..=MAX_BINS).contains(&self.max_bin) {
+            let max_bin = self.max_bin;
+            return Err(Error::parameter(format!("max_bin is {max_bin}; it must be from 2 to {MAX_BINS}")));
         }
         self.growth().check()
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        let (binned, growth) = (Binned::new(task.train, self.bins), self.growth());
+        let (binned, growth) = (Binned::new(task.train, self.max_bin), self.growth());
         let mut grower = Grower::new(&binned, &growth);
-        let base = mean_grade(task);
+        let base = mean_label(task);
         let mut trees: Vec<Tree> = Vec::new();
         let mut outcome = Outcome::Converged;
-        for number in 0..self.trees {
+        for number in 0..self.num_trees {
             if watch.stop().requested() {
                 outcome = Outcome::Interrupted;
                 break;
@@ -94,7 +89,7 @@ impl Learner for RandomForest {
             let leaves = trees.last().map_or(0, |tree| tree.values.len());
             watch.step(Step {
                 done: number + 1,
-                total: Some(self.trees),
+                total: Some(self.num_trees),
                 what: "leaves",
                 value: leaves as f64,
             });
@@ -124,10 +119,10 @@ struct Bag {
 impl RandomForest {
     fn growth(&self) -> Growth {
         Growth {
-            leaves: self.leaves,
-            depth: self.depth,
-            min_rows: self.min_rows,
-            split_features: self.split_features,
+            leaves: self.num_leaves,
+            depth: self.max_depth,
+            min_rows: self.min_data_in_leaf,
+            split_features: self.feature_fraction_per_split,
             ..Growth::default()
         }
     }
@@ -137,7 +132,7 @@ impl RandomForest {
         let train = task.train;
         let mut random = rng::stream(task.seed, &[0, number]);
         let mut times = vec![0u32; train.query_count()];
-        let draws = ((times.len() as f64 * self.bagging).round() as usize).max(1);
+        let draws = ((times.len() as f64 * self.bagging_fraction).round() as usize).max(1);
         (0..draws).for_each(|_| times[random.random_range(0..train.query_count())] += 1);
         let mut bag =
             Bag { rows: Vec::new(), slopes: vec![0.0; train.len()], weights: vec![0.0; train.len()] };

@@ -7,39 +7,30 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::check_above_zero;
-use crate::learners::smooth::{self, Shape, Smooth};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{QueryLoss, listwise as losses};
+use crate::learners::parameters::check_above_zero;
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
+use crate::losses::listwise as losses;
 use crate::metrics::Gain;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by NDCG of smooth ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub struct ApproxNdcg {
     /// How far ahead a document must be to count as such, above 0.
     pub temperature: f64,
     /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
 }
 
 impl Default for ApproxNdcg {
     fn default() -> Self {
-        ApproxNdcg {
-            temperature: 1.0,
-            gain: Gain::default(),
-            smooth: Smooth { c: 1000.0, ..Smooth::default() },
-        }
+        ApproxNdcg { temperature: 1.0, gain: Gain::default() }
     }
 }
 
-impl Learner for ApproxNdcg {
+impl LossLearner for ApproxNdcg {
     const CARD: Card = Card {
         name: "approx-ndcg",
         title: "ApproxNDCG",
@@ -47,28 +38,17 @@ impl Learner for ApproxNdcg {
         citations: &["qin2010general", "bruch2019revisiting"],
     };
 
-    fn check(&self) -> Result<()> {
-        check_above_zero("temperature", self.temperature)?;
-        self.smooth.check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters::smooth(1000.0)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit(
-            losses::ApproxNdcg::new(self.temperature, self.gain),
-            Shape::Hilly,
-            &self.smooth,
-            task,
-            watch,
-        ))
-    }
-}
-
-impl ByLoss for ApproxNdcg {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter)
+    fn check(&self, _: ScorerKind) -> Result<()> {
+        check_above_zero("temperature", self.temperature)
     }
 
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(losses::ApproxNdcg::new(self.temperature, self.gain)))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::NonConvex(Box::new(losses::ApproxNdcg::new(self.temperature, self.gain))))
     }
 }

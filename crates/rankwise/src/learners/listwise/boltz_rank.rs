@@ -8,17 +8,15 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::smooth::{self, Shape, Smooth};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{QueryLoss, listwise as losses};
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
+use crate::losses::listwise as losses;
 use crate::metrics::Gain;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by a law over sampled rankings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub struct BoltzRank {
     /// Rankings drawn for each query, 2 to 100000.
     pub samples: usize,
@@ -28,24 +26,15 @@ pub struct BoltzRank {
     pub k: usize,
     /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
 }
 
 impl Default for BoltzRank {
     fn default() -> Self {
-        BoltzRank {
-            samples: 100,
-            mix: 0.5,
-            k: 10,
-            gain: Gain::default(),
-            smooth: Smooth { c: 1000.0, ..Smooth::default() },
-        }
+        BoltzRank { samples: 100, mix: 0.5, k: 10, gain: Gain::default() }
     }
 }
 
-impl Learner for BoltzRank {
+impl LossLearner for BoltzRank {
     const CARD: Card = Card {
         name: "boltz-rank",
         title: "BoltzRank",
@@ -53,29 +42,18 @@ impl Learner for BoltzRank {
         citations: &["volkovs2009boltzrank"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.check_law()?;
-        self.smooth.check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters::smooth(1000.0)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit(
-            losses::BoltzRank::new(self.samples, self.mix, self.k, self.gain),
-            Shape::Hilly,
-            &self.smooth,
-            task,
-            watch,
-        ))
-    }
-}
-
-impl ByLoss for BoltzRank {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter)
+    fn check(&self, _: ScorerKind) -> Result<()> {
+        self.check_law()
     }
 
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(losses::BoltzRank::new(self.samples, self.mix, self.k, self.gain)))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::NonConvex(Box::new(losses::BoltzRank::new(self.samples, self.mix, self.k, self.gain))))
     }
 }
 

@@ -8,18 +8,16 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::margin::check_above_zero;
-use crate::learners::smooth::{self, Smooth, check_count};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{Lambda, LambdaSettings, QueryLoss};
+use crate::learners::parameters::check_above_zero;
+use crate::learners::{LambdaLinearParameters, LinearParameters, LossKind, LossLearner, ScorerKind};
+use crate::losses::{Lambda, LambdaSettings};
 use crate::metrics::Gain;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by NDCG-Loss2++.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub struct LambdaLoss {
     /// What the distance of two documents in ranks counts beside their places, at least 0.
     pub mu: f64,
@@ -29,27 +27,15 @@ pub struct LambdaLoss {
     pub sigma: f64,
     /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
-    /// How often the order is taken anew, for a linear model, at least 1.
-    pub orders: u64,
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
 }
 
 impl Default for LambdaLoss {
     fn default() -> Self {
-        LambdaLoss {
-            mu: 10.0,
-            k: 0,
-            sigma: 1.0,
-            gain: Gain::default(),
-            orders: 10,
-            smooth: Smooth { c: 0.1, ..Smooth::default() },
-        }
+        LambdaLoss { mu: 10.0, k: 0, sigma: 1.0, gain: Gain::default() }
     }
 }
 
-impl Learner for LambdaLoss {
+impl LossLearner for LambdaLoss {
     const CARD: Card = Card {
         name: "lambda-loss",
         title: "LambdaLoss",
@@ -57,30 +43,25 @@ impl Learner for LambdaLoss {
         citations: &["wang2018lambdaloss"],
     };
 
-    fn check(&self) -> Result<()> {
+    type Linear = LambdaLinearParameters;
+
+    fn linear() -> LambdaLinearParameters {
+        LambdaLinearParameters { linear: LinearParameters::smooth(0.1), ..LambdaLinearParameters::default() }
+    }
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_above_zero("sigma", self.sigma)?;
-        check_count("orders", self.orders)?;
-        self.loss().map(drop)?;
-        self.smooth.check()
+        self.lambda().map(drop)?;
+        Ok(())
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit_reweighted(self.loss()?, self.orders, &self.smooth, task, watch))
-    }
-}
-
-impl ByLoss for LambdaLoss {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter) && parameter != "orders"
-    }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(self.loss()?))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Lambda(Box::new(self.lambda()?)))
     }
 }
 
 impl LambdaLoss {
-    fn loss(&self) -> Result<Lambda> {
+    fn lambda(&self) -> Result<Lambda> {
         if !(self.mu >= 0.0 && self.mu.is_finite()) {
             return Err(Error::parameter(format!("mu is {}; it must be finite and at least 0", self.mu)));
         }

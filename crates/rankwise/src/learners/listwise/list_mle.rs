@@ -7,29 +7,17 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::smooth::{self, Shape, Smooth};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{QueryLoss, listwise as losses};
-use crate::watch::Watch;
+use crate::learners::{LinearParameters, LossKind, LossLearner};
+use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by the likelihood of the order of grades.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct ListMle {
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
-}
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListMle {}
 
-impl Default for ListMle {
-    fn default() -> Self {
-        ListMle { smooth: Smooth { c: 0.1, ..Smooth::default() } }
-    }
-}
-
-impl Learner for ListMle {
+impl LossLearner for ListMle {
     const CARD: Card = Card {
         name: "list-mle",
         title: "ListMLE",
@@ -37,21 +25,13 @@ impl Learner for ListMle {
         citations: &["xia2008listwise", "efron1977efficiency"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.smooth.check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters::smooth(0.1)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit(losses::ListMle, Shape::Convex, &self.smooth, task, watch))
-    }
-}
-
-impl ByLoss for ListMle {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter)
-    }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(losses::ListMle))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(losses::ListMle)))
     }
 }

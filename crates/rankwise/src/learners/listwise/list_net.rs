@@ -8,23 +8,17 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::smooth::{self, Shape, Smooth};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{QueryLoss, listwise as losses};
-use crate::watch::Watch;
+use crate::learners::{LinearParameters, LossKind, LossLearner};
+use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by cross-entropy of the document that comes first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct ListNet {
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
-}
+#[serde(deny_unknown_fields, default)]
+pub struct ListNet {}
 
-impl Learner for ListNet {
+impl LossLearner for ListNet {
     const CARD: Card = Card {
         name: "list-net",
         title: "ListNet",
@@ -32,21 +26,13 @@ impl Learner for ListNet {
         citations: &["cao2007learning"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.smooth.check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters::smooth(1.0)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit(losses::ListNet, Shape::Convex, &self.smooth, task, watch))
-    }
-}
-
-impl ByLoss for ListNet {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter)
-    }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(losses::ListNet))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(losses::ListNet)))
     }
 }

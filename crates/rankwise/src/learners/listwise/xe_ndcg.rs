@@ -8,29 +8,17 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::smooth::{self, Shape, Smooth};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{QueryLoss, listwise as losses};
-use crate::watch::Watch;
+use crate::learners::{LinearParameters, LossKind, LossLearner};
+use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by cross-entropy towards blurred gains.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct XeNdcg {
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
-}
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct XeNdcg {}
 
-impl Default for XeNdcg {
-    fn default() -> Self {
-        XeNdcg { smooth: Smooth { c: 10.0, ..Smooth::default() } }
-    }
-}
-
-impl Learner for XeNdcg {
+impl LossLearner for XeNdcg {
     const CARD: Card = Card {
         name: "xe-ndcg",
         title: "Cross-entropy NDCG",
@@ -38,21 +26,13 @@ impl Learner for XeNdcg {
         citations: &["bruch2021alternative"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.smooth.check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters::smooth(10.0)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit(losses::XeNdcg, Shape::Convex, &self.smooth, task, watch))
-    }
-}
-
-impl ByLoss for XeNdcg {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter)
-    }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(losses::XeNdcg))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(losses::XeNdcg)))
     }
 }

@@ -15,4 +15,4 @@ mod steps;
 mod tests;
 mod train;
 
-pub use parameters::{Layers, Network, Schedule, Solver};
+pub use parameters::{Layers, NetworkParameters, Optimizer, Schedule};

@@ -1,6 +1,7 @@
-//! The parameters of every network.
+//! The parameters of neural networks.
 
 use crate::error::{Error, Result};
+use crate::learners::parameters::{check_above_zero, check_not_negative};
 use crate::models::Activation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,43 +13,43 @@ const MAX_UNITS: usize = 1 << 14;
 /// The most hidden layers.
 const MAX_LAYERS: usize = 100;
 
-/// A network, and how it is learned.
+/// The shape of a neural network, and how it is trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
-pub struct Network {
-    /// Units of the hidden layers, the first of which sees the features, as `256-128-64`.
+pub struct NetworkParameters {
+    /// Units of the hidden layers, from the features to the score, as `256-128-64`.
     #[schemars(with = "String")]
     pub layers: Layers,
-    /// What a hidden unit makes of its sum: `relu` or `tanh`.
+    /// Activation of the hidden units: `relu` or `tanh`.
     pub activation: Activation,
-    /// Share of hidden units left out at random for each document in training (`srivastava2014dropout`), below 1; 0 for none.
+    /// Fraction of hidden units dropped at random for each document in training, at least 0 and below 1.
     pub dropout: f64,
-    /// Queries that a step is made for, at least 1.
-    pub batch: usize,
-    /// The most passes over all queries, at least 1; fewer where validation queries say so.
+    /// Queries per batch, at least 1.
+    pub batch_size: usize,
+    /// Maximum number of passes over all queries, at least 1; early stopping may end training before.
     pub epochs: u64,
-    /// How far a step goes, above 0.
-    pub rate: f64,
-    /// How steps are made: `adam` or `sgd`.
-    pub solver: Solver,
-    /// How much of the last step `sgd` keeps, at least 0 and below 1; `adam` has its own.
+    /// Step size of the optimizer, above 0.
+    pub learning_rate: f64,
+    /// The optimizer: `adam` or `sgd`.
+    pub optimizer: Optimizer,
+    /// Momentum of `sgd`, at least 0 and below 1; `adam` has its own.
     pub momentum: f64,
-    /// How the rate changes with the steps: `constant`, `linear` (down to 0) or `cosine` (down to 0 in half a wave).
+    /// How the learning rate changes: `constant`, `linear` (down to 0) or `cosine` (down to 0 along half a cosine).
     pub schedule: Schedule,
-    /// Share of a weight, times the rate, that each step takes off it, not negative; biases keep theirs.
+    /// Decoupled weight decay: the fraction of each weight, times the learning rate, that a step takes off it; biases are not decayed.
     pub weight_decay: f64,
-    /// The greatest norm of a step's gradient, to which longer ones are cut; 0 for none.
+    /// Maximum norm of a step's gradient; longer ones are scaled down to it. 0 for no limit.
     pub clip: f64,
-    /// Epochs without a better value on the validation queries after which to stop; 0 for never.
-    pub patience: u64,
+    /// Stop after this many epochs without a better value on the validation queries; 0 for never.
+    pub early_stopping_rounds: u64,
 }
 
-/// How steps are made of gradients.
+/// How gradients become steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Solver {
+pub enum Optimizer {
     /// Each weight's mean gradient, in units of its root mean square (`kingma2015adam`).
     Adam,
     /// The gradient, with momentum.
@@ -110,27 +111,27 @@ impl fmt::Display for Layers {
     }
 }
 
-impl Default for Network {
+impl Default for NetworkParameters {
     fn default() -> Self {
-        Network {
+        NetworkParameters {
             layers: Layers(vec![128, 64]),
             activation: Activation::Relu,
             dropout: 0.0,
-            batch: 16,
+            batch_size: 16,
             epochs: 100,
-            rate: 1e-3,
-            solver: Solver::Adam,
+            learning_rate: 1e-3,
+            optimizer: Optimizer::Adam,
             momentum: 0.9,
             schedule: Schedule::Constant,
             weight_decay: 0.0,
             clip: 0.0,
-            patience: 20,
+            early_stopping_rounds: 20,
         }
     }
 }
 
-impl Network {
-    /// Refuses what is out of range.
+impl NetworkParameters {
+    /// Rejects parameters that are out of range.
     pub fn check(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::parameter(text));
         let units = &self.layers.0;
@@ -148,19 +149,13 @@ impl Network {
                 return refuse(format!("{name} is {share}; it must be at least 0 and below 1"));
             }
         }
-        for (name, count) in [("batch", self.batch as u64), ("epochs", self.epochs)] {
+        for (name, count) in [("batch_size", self.batch_size as u64), ("epochs", self.epochs)] {
             if count == 0 {
                 return refuse(format!("{name} is 0; it must be at least 1"));
             }
         }
-        if !(self.rate > 0.0 && self.rate.is_finite()) {
-            return refuse(format!("rate is {}; it must be finite and above 0", self.rate));
-        }
-        for (name, value) in [("weight_decay", self.weight_decay), ("clip", self.clip)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return refuse(format!("{name} is {value}; it must be finite and not negative"));
-            }
-        }
-        Ok(())
+        check_above_zero("learning_rate", self.learning_rate)?;
+        check_not_negative("weight_decay", self.weight_decay)?;
+        check_not_negative("clip", self.clip)
     }
 }

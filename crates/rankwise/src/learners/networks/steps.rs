@@ -7,7 +7,7 @@
 //! ```
 //! Adam is that of `kingma2015adam`, decay apart from the gradient that of `loshchilov2019decoupled`.
 
-use super::parameters::{Network, Schedule, Solver};
+use super::parameters::{NetworkParameters, Optimizer, Schedule};
 use super::shape::Shape;
 use crate::models::mlp::dot;
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ const CHUNK: usize = 1 << 13;
 
 /// The state of a solver.
 pub(super) struct Steps<'a> {
-    network: &'a Network,
+    network: &'a NetworkParameters,
     /// How many steps there will be in all.
     total: u64,
     done: u64,
@@ -34,10 +34,10 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(network: &'a Network, numbers: usize, total: u64) -> Steps<'a> {
-        let squares = match network.solver {
-            Solver::Adam => vec![0.0; numbers],
-            Solver::Sgd => Vec::new(),
+    pub(super) fn new(network: &'a NetworkParameters, numbers: usize, total: u64) -> Steps<'a> {
+        let squares = match network.optimizer {
+            Optimizer::Adam => vec![0.0; numbers],
+            Optimizer::Sgd => Vec::new(),
         };
         Steps { network, total, done: 0, means: vec![0.0; numbers], squares }
     }
@@ -45,7 +45,7 @@ impl<'a> Steps<'a> {
     /// The rate of the next step.
     fn rate(&self) -> f64 {
         let share = self.done as f64 / self.total as f64;
-        self.network.rate
+        self.network.learning_rate
             * match self.network.schedule {
                 Schedule::Constant => 1.0,
                 Schedule::Linear => 1.0 - share,
@@ -67,9 +67,9 @@ impl<'a> Steps<'a> {
         let rate = self.rate();
         self.done += 1;
         self.decay(shape, weights, rate);
-        match self.network.solver {
-            Solver::Adam => self.adam(weights, gradient, rate),
-            Solver::Sgd => self.sgd(weights, gradient, rate),
+        match self.network.optimizer {
+            Optimizer::Adam => self.adam(weights, gradient, rate),
+            Optimizer::Sgd => self.sgd(weights, gradient, rate),
         }
         true
     }

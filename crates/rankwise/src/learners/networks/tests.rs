@@ -1,6 +1,6 @@
 use super::pass::Dropout;
 use super::train::{DROP, Trainer};
-use super::{Layers, Network, Schedule, Solver};
+use super::{Layers, NetworkParameters, Optimizer, Schedule};
 use crate::data::{Dataset, Features, Parts};
 use crate::error::Result;
 use crate::learners::{Fitted, Start, Task, find};
@@ -123,7 +123,12 @@ fn the_gradient_is_that_of_finite_differences() {
     for (activation, dropout) in
         [(Activation::Relu, 0.0), (Activation::Tanh, 0.0), (Activation::Relu, 0.3), (Activation::Tanh, 0.5)]
     {
-        let network = Network { layers: Layers(vec![7, 5]), activation, dropout, ..Network::default() };
+        let network = NetworkParameters {
+            layers: Layers(vec![7, 5]),
+            activation,
+            dropout,
+            ..NetworkParameters::default()
+        };
         for loss in losses {
             let mut trainer = Trainer::new(&network, loss, &task).unwrap();
             // Biases of 0 would leave units that see only zeros at the kink of relu.
@@ -172,7 +177,7 @@ struct Stored {
 
 #[derive(Deserialize)]
 struct Case {
-    solver: Solver,
+    solver: Optimizer,
     activation: Activation,
     rate: f64,
     decay: f64,
@@ -198,19 +203,19 @@ fn steps_are_those_of_pytorch() {
     let metric = ndcg();
     let task = Task { train: &data, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     for case in stored.cases {
-        let network = Network {
+        let network = NetworkParameters {
             layers: Layers(stored.hidden.clone()),
             activation: case.activation,
             // Four queries in batches of two are two steps an epoch: eight steps in all.
             batch: 2,
             epochs: 4,
-            rate: case.rate,
-            solver: case.solver,
+            learning_rate: case.rate,
+            optimizer: case.solver,
             momentum: case.momentum,
             schedule: case.schedule,
             weight_decay: case.decay,
             clip: case.clip,
-            ..Network::default()
+            ..NetworkParameters::default()
         };
         let mut trainer = Trainer::new(&network, &Squared, &task).unwrap();
         for (l, numbers) in case.before.iter().enumerate() {

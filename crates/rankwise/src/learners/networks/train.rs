@@ -4,14 +4,14 @@
 //! through its queries in chunks that fit the cache, forward, loss and backward one after the other, and has a gradient of
 //! its own; these are then summed in order.
 
-use super::parameters::Network;
+use super::parameters::NetworkParameters;
 use super::pass::{Dropout, Pass};
 use super::shape::{Packed, Shape};
 use super::standard::Standard;
 use super::steps::Steps;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::validation::measure_scores;
+use crate::learners::validation::mean_metric_of_scores;
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, ScoredQuery};
 use crate::models::{Mlp, Model, Outcome, Record};
@@ -47,7 +47,7 @@ const FURTHEST: f64 = 1e12;
 
 /// A network while it is learned.
 pub(super) struct Trainer<'a> {
-    network: &'a Network,
+    network: &'a NetworkParameters,
     loss: &'a dyn QueryLoss,
     train: &'a Dataset,
     seed: u64,
@@ -81,9 +81,9 @@ struct Scratch {
     slopes: Vec<f64>,
 }
 
-impl Network {
+impl NetworkParameters {
     /// Learns a network that lowers `loss`.
-    pub(in crate::learners) fn fit(
+    pub(in crate::learners) fn fit_loss(
         &self,
         loss: &dyn QueryLoss,
         task: &Task<'_>,
@@ -97,7 +97,11 @@ impl Network {
 }
 
 impl<'a> Trainer<'a> {
-    pub(super) fn new(network: &'a Network, loss: &'a dyn QueryLoss, task: &Task<'a>) -> Result<Trainer<'a>> {
+    pub(super) fn new(
+        network: &'a NetworkParameters,
+        loss: &'a dyn QueryLoss,
+        task: &Task<'a>,
+    ) -> Result<Trainer<'a>> {
         let train = task.train;
         let shape = Shape::new(train.width(), &network.layers.0, network.activation);
         if shape.len() > MAX_WEIGHTS {
@@ -115,7 +119,7 @@ impl<'a> Trainer<'a> {
         let mut queries: Vec<(usize, f64)> = informed.map(|q| (q.index(), q.weight())).collect();
         let mean = queries.iter().map(|(_, weight)| weight).sum::<f64>() / queries.len() as f64;
         queries.iter_mut().for_each(|(_, weight)| *weight /= mean);
-        let total = network.epochs.saturating_mul(queries.len().div_ceil(network.batch) as u64);
+        let total = network.epochs.saturating_mul(queries.len().div_ceil(network.batch_size) as u64);
         Ok(Trainer {
             network,
             loss,
@@ -138,7 +142,7 @@ impl<'a> Trainer<'a> {
         let mut order = self.queries.clone();
         order.shuffle(&mut rng::stream(self.seed, &[SHUFFLE, epoch]));
         let mut sum = 0.0;
-        for batch in order.chunks(self.network.batch) {
+        for batch in order.chunks(self.network.batch_size) {
             if watch.stop().requested() {
                 return Ok(None);
             }
@@ -158,10 +162,10 @@ impl<'a> Trainer<'a> {
     }
 
     fn diverged(&self, epoch: u64) -> Error {
-        let Network { rate, weight_decay, .. } = self.network;
+        let NetworkParameters { learning_rate, weight_decay, .. } = self.network;
         Error::parameter(format!(
-            "in epoch {epoch} the network left all bounds; a smaller rate (it is {rate:e}) or weight_decay (it is \
-             {weight_decay}), a clip such as 1, or features of a narrower range may help"
+            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate}) or weight_decay \
+             (it is {weight_decay}), a clip such as 1, or features of a narrower range"
         ))
     }
 
@@ -302,8 +306,8 @@ impl Run<'_, '_> {
             };
             watch.step(Step { done: epoch, total: Some(network.epochs), what: &what, value });
             let since = self.best.as_ref().map_or(0, |best| epoch - best.epoch);
-            if network.patience > 0 && since >= network.patience {
-                return Ok(Outcome::Converged);
+            if network.early_stopping_rounds > 0 && since >= network.early_stopping_rounds {
+                return Ok(Outcome::StoppedEarly);
             }
         }
         Ok(Outcome::RoundsUsedUp)
@@ -315,7 +319,7 @@ impl Run<'_, '_> {
         let model = self.trainer.model(&self.trainer.weights);
         let scores = model.and_then(|model| Model::Mlp(model).scores(valid));
         let scores = scores.map_err(|_| self.trainer.diverged(self.epochs))?;
-        let value = measure_scores(valid, self.task.metric, &scores);
+        let value = mean_metric_of_scores(valid, self.task.metric, &scores);
         if self.best.as_ref().is_none_or(|best| value > best.value) {
             self.best = Some(Best { value, epoch: self.epochs, weights: self.trainer.weights.clone() });
         }
@@ -334,11 +338,11 @@ impl Run<'_, '_> {
         let (of, loss) = (self.task.train.query_count(), self.trainer.loss);
         let skipped = self.task.train.queries().filter(|q| !loss.is_informed_by(q.labels())).count();
         if self.trainer.queries.is_empty() {
-            let note = "no training query says anything to this loss, so the model gives every document the same score";
+            let note = "no training query prefers one document to another, so the model gives every document the same score";
             notes.push(note.to_string());
         } else if skipped > 0 {
             notes.push(format!(
-                "{skipped} of {of} training queries say nothing to this loss (one grade only, or nothing relevant)"
+                "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no relevant documents)"
             ));
         }
         let weights = self.best.map_or_else(|| self.trainer.weights.clone(), |best| best.weights);

@@ -15,8 +15,8 @@
 use super::grading::Grading;
 use crate::card::Card;
 use crate::error::Result;
-use crate::learners::margin::{self, Margin};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::scorers::certified_record;
+use crate::learners::{Fitted, Learner, LinearParameters, Task};
 use crate::losses::{Constraints, ThresholdHinge};
 use crate::models::Model;
 use crate::solvers::{Bundle, ThresholdRisk, Units};
@@ -26,26 +26,21 @@ use serde::{Deserialize, Serialize};
 
 /// A linear large-margin model of grades.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct OcSvm {
-    /// Weight C > 0 of the mean loss of a document against ½‖w‖²: larger fits the training documents closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// Which documents a threshold is to part: `explicit` (those of the two grades next to it) or `implicit` (all).
     pub constraints: Constraints,
     /// Whether all grades count the same in sum, however many documents they have; false as published.
     pub balance: bool,
+    /// How the weights are found; the mean loss is per document.
+    #[serde(flatten)]
+    pub linear: LinearParameters,
 }
 
 impl Default for OcSvm {
     fn default() -> Self {
         let constraints = Constraints::Explicit;
-        OcSvm { c: 1.0, gap: 1e-3, rounds: 2000, scale: true, constraints, balance: true }
+        OcSvm { constraints, balance: true, linear: LinearParameters::default() }
     }
 }
 
@@ -58,7 +53,7 @@ impl Learner for OcSvm {
     };
 
     fn check(&self) -> Result<()> {
-        self.margin().check()
+        self.linear.check()
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
@@ -66,10 +61,11 @@ impl Learner for OcSvm {
         let grading = Grading::of(data, Self::CARD.name)?;
         let weights = if self.balance { grading.balanced_weights() } else { grading.weights.clone() };
         let hinge = ThresholdHinge::new(grading.ranks.clone(), weights, self.constraints);
-        let units = if self.scale { Units::deviations(data) } else { Units::default() };
+        let units = if self.linear.scale { Units::deviations(data) } else { Units::default() };
         let risk = ThresholdRisk::new(data, units, hinge);
-        let fit = self.margin().bundle.minimize(&risk, watch);
-        let mut record = margin::record(&fit, self.margin(), watch.stop());
+        let &LinearParameters { c, iterations: rounds, tolerance: gap, .. } = &self.linear;
+        let fit = Bundle { c, gap, rounds }.minimize(&risk, watch);
+        let mut record = certified_record(&fit, &self.linear, watch.stop());
         let (weights, thresholds) = risk.in_data_units(&fit.weights);
         let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
         if grading.grades.len() == 1 {
@@ -78,11 +74,5 @@ impl Learner for OcSvm {
         }
         grading.tell(&model, data, &mut record)?;
         Ok(Fitted { model, record })
-    }
-}
-
-impl OcSvm {
-    fn margin(&self) -> Margin {
-        Margin { bundle: Bundle { c: self.c, gap: self.gap, rounds: self.rounds }, scale: self.scale }
     }
 }

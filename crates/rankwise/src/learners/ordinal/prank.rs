@@ -14,7 +14,7 @@ use super::grading::Grading;
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::validation::measure;
+use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
@@ -215,5 +215,5 @@ impl Kept {
 
 /// The measure on the validation queries; 0 without any.
 fn criterion(planes: &Planes, task: &Task<'_>) -> f64 {
-    task.valid.map_or(0.0, |valid| measure(valid, task.metric, &planes.weights))
+    task.valid.map_or(0.0, |valid| mean_metric(valid, task.metric, &planes.weights))
 }

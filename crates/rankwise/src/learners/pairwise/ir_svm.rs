@@ -13,13 +13,11 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::margin::{self, LargeMargin, Margin};
-use crate::learners::{Fitted, Learner, Task};
+
+use crate::learners::{LinearParameters, LossKind, LossLearner};
 use crate::losses::{GradeWeights, PairHinge, PairSum, PairWeights};
 use crate::metrics::{Conventions, Metric, parse};
 use crate::rank::{Ranking, grade};
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,26 +26,11 @@ use std::collections::BTreeMap;
 const MOST_GRADES: usize = 256;
 
 /// A linear large-margin ranker of pairs that count by their grades, and alike per query.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct IrSvm {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
-}
+pub struct IrSvm {}
 
-impl Default for IrSvm {
-    fn default() -> Self {
-        IrSvm { c: 1.0, gap: 1e-3, rounds: 2000, scale: true }
-    }
-}
-
-impl Learner for IrSvm {
+impl LossLearner for IrSvm {
     const CARD: Card = Card {
         name: "ir-svm",
         title: "IR SVM",
@@ -55,32 +38,18 @@ impl Learner for IrSvm {
         citations: &["cao2006adapting", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()
-    }
+    type Linear = LinearParameters;
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        let count = distinct_grades(task.train).len();
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
+        let count = distinct_grades(train).len();
         if count > MOST_GRADES {
             return Err(Error::data(format!(
-                "the training labels have {count} distinct grades; ir-svm weighs every pair of grades and takes \
-                 at most {MOST_GRADES}"
+                "the training data has {count} different labels; ir-svm weighs every pair of grades and accepts at \
+                 most {MOST_GRADES}"
             )));
         }
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for IrSvm {
-    type Loss = PairHinge;
-
-    fn loss(&self, train: &Dataset) -> PairHinge {
-        PairHinge(PairWeights { sum: PairSum::Mean, grades: Some(swap_drops(train)) })
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+        let weights = PairWeights { sum: PairSum::Mean, grades: Some(swap_drops(train)) };
+        Ok(LossKind::Convex(Box::new(PairHinge(weights))))
     }
 }
 

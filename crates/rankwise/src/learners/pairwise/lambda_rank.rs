@@ -8,21 +8,19 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::check_above_zero;
-use crate::learners::smooth::{self, Smooth, check_count};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{Lambda, LambdaMeasure, LambdaSettings, QueryLoss};
+use crate::learners::parameters::check_above_zero;
+use crate::learners::{LambdaLinearParameters, LinearParameters, LossKind, LossLearner, ScorerKind};
+use crate::losses::{Lambda, LambdaMeasure, LambdaSettings};
 use crate::metrics::Gain;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by λ-gradients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub struct LambdaRank {
-    /// The measure to raise: `ndcg`, `map`, `mrr` or `err`.
-    pub measure: LambdaMeasure,
+    /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
+    pub metric: LambdaMeasure,
     /// Pairs count of which at least one document is among the first k; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
@@ -33,65 +31,45 @@ pub struct LambdaRank {
     pub threshold: f32,
     /// The highest grade there is, for `err`, above 0.
     pub max_grade: f32,
-    /// How often the order is taken anew, for a linear model, at least 1.
-    pub orders: u64,
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
 }
 
 impl Default for LambdaRank {
     fn default() -> Self {
         let LambdaSettings { measure, gain, threshold, max_grade, sigma, .. } = LambdaSettings::default();
         let k = 0;
-        LambdaRank {
-            measure,
-            k,
-            sigma,
-            gain,
-            threshold,
-            max_grade,
-            orders: 10,
-            smooth: Smooth { c: 10.0, ..Smooth::default() },
-        }
+        LambdaRank { metric: measure, k, sigma, gain, threshold, max_grade }
     }
 }
 
-impl Learner for LambdaRank {
+impl LossLearner for LambdaRank {
     const CARD: Card = Card {
         name: "lambda-rank",
         title: "LambdaRank",
-        summary: "The logistic loss of pairs, each weighted by what a measure would change were its documents to swap.",
+        summary: "The logistic loss of pairs, each weighted by the change of a metric if its documents swapped.",
         citations: &["burges2006lambdarank"],
     };
 
-    fn check(&self) -> Result<()> {
+    type Linear = LambdaLinearParameters;
+
+    fn linear() -> LambdaLinearParameters {
+        LambdaLinearParameters { linear: LinearParameters::smooth(10.0), ..LambdaLinearParameters::default() }
+    }
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_above_zero("sigma", self.sigma)?;
         check_above_zero("threshold", self.threshold.into())?;
-        check_above_zero("max_grade", self.max_grade.into())?;
-        check_count("orders", self.orders)?;
-        self.smooth.check()
+        check_above_zero("max_grade", self.max_grade.into())
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit_reweighted(self.loss()?, self.orders, &self.smooth, task, watch))
-    }
-}
-
-impl ByLoss for LambdaRank {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter) && parameter != "orders"
-    }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(self.loss()?))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Lambda(Box::new(self.lambda()?)))
     }
 }
 
 impl LambdaRank {
-    fn loss(&self) -> Result<Lambda> {
+    fn lambda(&self) -> Result<Lambda> {
         Lambda::new(LambdaSettings {
-            measure: self.measure,
+            measure: self.metric,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,

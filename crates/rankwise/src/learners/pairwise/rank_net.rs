@@ -8,31 +8,26 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::smooth::{self, Shape, Smooth};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{PairLogistic, PairSum, QueryLoss};
-use crate::watch::Watch;
+use crate::learners::{LinearParameters, LossKind, LossLearner};
+use crate::losses::{PairLogistic, PairSum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ranker by the logistic loss of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub struct RankNet {
     /// What the pairs of a query count: `total` (1 each) or `mean` (1 together).
     pub sum: PairSum,
-    /// How the linear model is found.
-    #[serde(flatten)]
-    pub smooth: Smooth,
 }
 
 impl Default for RankNet {
     fn default() -> Self {
-        RankNet { sum: PairSum::Total, smooth: Smooth { c: 1e-3, ..Smooth::default() } }
+        RankNet { sum: PairSum::Total }
     }
 }
 
-impl Learner for RankNet {
+impl LossLearner for RankNet {
     const CARD: Card = Card {
         name: "rank-net",
         title: "RankNet",
@@ -40,21 +35,13 @@ impl Learner for RankNet {
         citations: &["burges2005ranknet"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.smooth.check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters::smooth(1e-3)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(smooth::fit(PairLogistic { sum: self.sum }, Shape::Convex, &self.smooth, task, watch))
-    }
-}
-
-impl ByLoss for RankNet {
-    fn concerns_loss(parameter: &str) -> bool {
-        !Smooth::has(parameter)
-    }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(PairLogistic { sum: self.sum }))
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(PairLogistic { sum: self.sum })))
     }
 }

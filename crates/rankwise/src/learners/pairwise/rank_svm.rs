@@ -14,11 +14,9 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::{self, LargeMargin, Margin};
-use crate::learners::{Fitted, Learner, Task};
-use crate::losses::{PairHinge, QueryLoss, SquaredPairHinge};
-use crate::solvers::Bundle;
-use crate::watch::Watch;
+
+use crate::learners::{LinearParameters, LossKind, LossLearner};
+use crate::losses::{PairHinge, SquaredPairHinge};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,25 +34,17 @@ pub enum PairLoss {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankSvm {
-    /// Weight C > 0 of the mean over queries of their pairs' total loss, against ½‖w‖²: larger fits them closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add (hinge) or Newton steps to make (squared hinge), at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// What a pair costs that falls short of a lead of 1: `hinge` for that, `squared-hinge` for its square.
     pub loss: PairLoss,
 }
 
 impl Default for RankSvm {
     fn default() -> Self {
-        RankSvm { c: 1e-3, gap: 1e-3, rounds: 2000, scale: true, loss: PairLoss::Hinge }
+        RankSvm { loss: PairLoss::Hinge }
     }
 }
 
-impl Learner for RankSvm {
+impl LossLearner for RankSvm {
     const CARD: Card = Card {
         name: "rank-svm",
         title: "Ranking SVM",
@@ -62,32 +52,16 @@ impl Learner for RankSvm {
         citations: &["herbrich1999support", "joachims2002optimizing", "lee2014large", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()
+    type Linear = LinearParameters;
+
+    fn linear() -> LinearParameters {
+        LinearParameters { c: 1e-3, ..LinearParameters::default() }
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
         Ok(match self.loss {
-            PairLoss::Hinge => margin::fit(self, task, watch),
-            PairLoss::SquaredHinge => {
-                margin::fit_by_newton(SquaredPairHinge::default(), self.solver(), task, watch)
-            }
+            PairLoss::Hinge => LossKind::Convex(Box::new(PairHinge::default())),
+            PairLoss::SquaredHinge => LossKind::SecondOrder(Box::new(SquaredPairHinge::default())),
         })
-    }
-}
-
-impl LargeMargin for RankSvm {
-    type Loss = Box<dyn QueryLoss>;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
-        match self.loss {
-            PairLoss::Hinge => Box::new(PairHinge::default()),
-            PairLoss::SquaredHinge => Box::new(SquaredPairHinge::default()),
-        }
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
     }
 }

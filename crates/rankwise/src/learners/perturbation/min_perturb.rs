@@ -15,13 +15,11 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero, check_sets};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::parameters::{check_above_zero, check_sets};
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::Subsampled;
 use crate::losses::perturbation::{MinPerturb as Loss, Spacing};
 use crate::metrics::Discount;
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,14 +27,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinPerturb {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// The margin Δ > 0 between documents of different grades; of a linear model only C/Δ matters.
     pub margin: f64,
     /// Whether the margin is the same between any two grades (`equal`) or in proportion to their difference (`gap`).
@@ -54,22 +44,11 @@ pub struct MinPerturb {
 impl Default for MinPerturb {
     fn default() -> Self {
         let Loss { margin, spacing, k, discount } = Loss::default();
-        MinPerturb {
-            c: 1.0,
-            gap: 1e-3,
-            rounds: 2000,
-            scale: true,
-            margin,
-            spacing,
-            k,
-            discount,
-            documents: 3,
-            draws: 100,
-        }
+        MinPerturb { margin, spacing, k, discount, documents: 3, draws: 100 }
     }
 }
 
-impl Learner for MinPerturb {
+impl LossLearner for MinPerturb {
     const CARD: Card = Card {
         name: "min-perturb",
         title: "Least perturbation",
@@ -77,28 +56,16 @@ impl Learner for MinPerturb {
         citations: &["yang2012perturbation", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()?;
+    type Linear = LinearParameters;
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_sets(self.documents, self.draws)?;
         check_above_zero("margin", self.margin)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for MinPerturb {
-    type Loss = Subsampled<Loss>;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
         let &MinPerturb { margin, spacing, k, discount, .. } = self;
         let loss = Loss { margin, spacing, k, discount };
-        Subsampled { loss, documents: self.documents, draws: self.draws }
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+        Ok(LossKind::Convex(Box::new(Subsampled { loss, documents: self.documents, draws: self.draws })))
     }
 }

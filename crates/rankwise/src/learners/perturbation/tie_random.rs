@@ -11,14 +11,12 @@ use super::Version;
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero, check_sets};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::parameters::{check_above_zero, check_sets};
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::Subsampled;
 use crate::losses::perturbation::TieRandom as Loss;
 use crate::losses::structured::DormSearch;
 use crate::metrics::Discount;
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,14 +24,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TieRandom {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// How much of a ranking counts: `full`, as k, discount, decay and cut_off say, or `top`, the first place alone.
     pub version: Version,
     /// Places that count in the NDCG; 0 for all of them.
@@ -54,23 +44,11 @@ impl Default for TieRandom {
     fn default() -> Self {
         let DormSearch { k, discount, decay, cut_off, .. } = DormSearch::default();
         let version = Version::Full;
-        TieRandom {
-            c: 1.0,
-            gap: 1e-3,
-            rounds: 2000,
-            scale: true,
-            version,
-            k,
-            discount,
-            decay,
-            cut_off,
-            documents: 3,
-            draws: 100,
-        }
+        TieRandom { version, k, discount, decay, cut_off, documents: 3, draws: 100 }
     }
 }
 
-impl Learner for TieRandom {
+impl LossLearner for TieRandom {
     const CARD: Card = Card {
         name: "tie-random",
         title: "Random tie-breaking",
@@ -78,28 +56,16 @@ impl Learner for TieRandom {
         citations: &["yang2012perturbation", "le2007direct", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()?;
+    type Linear = LinearParameters;
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_sets(self.documents, self.draws)?;
         check_above_zero("decay", self.decay)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for TieRandom {
-    type Loss = Subsampled<Loss>;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
         let &TieRandom { k, discount, decay, cut_off, .. } = self;
         let loss = Loss(self.version.of(DormSearch { k, discount, decay, cut_off, ..DormSearch::default() }));
-        Subsampled { loss, documents: self.documents, draws: self.draws }
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+        Ok(LossKind::Convex(Box::new(Subsampled { loss, documents: self.documents, draws: self.draws })))
     }
 }

@@ -1,15 +1,17 @@
-//! Regression: a linear model of the grades by least squares (Cossock and Zhang, COLT 2006).
+//! Regression: a model of the labels by least squares (Cossock and Zhang, COLT 2006).
 //!
 //! ```text
 //! min_{w,b} ½ Σ_q v_q Σᵢ (w·xᵢ + b − rᵢ)² / Σ v  +  ½ λ ‖w‖²      (w in units of standardised features)
 //! ```
 //!
-//! `v_q` is the weight of the query. The baseline every other learner should beat, and often a hard one.
+//! `v_q` is the weight of the query. A baseline that every other learner should beat, and often a hard one to beat.
 
 use crate::card::Card;
 use crate::data::Dataset;
-use crate::error::{Error, Result};
-use crate::learners::{ByLoss, Fitted, Learner, Task};
+use crate::error::Result;
+use crate::learners::boosting::mart::Mart;
+use crate::learners::parameters::check_not_negative;
+use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::{QueryLoss, ScoredQuery, Squared};
 use crate::models::{Model, Outcome, Record, Scorer};
 use crate::solvers::{RidgeFit, ridge};
@@ -17,74 +19,91 @@ use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Least squares with a ridge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Squared error of the labels.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Regression {
+pub struct Regression {}
+
+impl LossLearner for Regression {
+    const CARD: Card = Card {
+        name: "regression",
+        title: "Linear regression",
+        summary: "A linear model of the labels by least squares with a ridge.",
+        citations: &["cossock2006subset"],
+    };
+    type Linear = RidgeParameters;
+
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(Squared)))
+    }
+}
+
+/// How a linear model of least squares is found: in closed form, with a bias.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(inline)]
+pub struct RidgeParameters {
     /// Strength λ ≥ 0 of the ridge ½λ‖w‖² on standardised features; 0 for none.
     pub ridge: f64,
 }
 
-impl Default for Regression {
+impl Default for RidgeParameters {
     fn default() -> Self {
-        Regression { ridge: 1e-3 }
+        RidgeParameters { ridge: 1e-3 }
     }
 }
 
-impl Learner for Regression {
-    const CARD: Card = Card {
-        name: "regression",
-        title: "Linear regression",
-        summary: "A linear model of the grades by least squares with a ridge.",
-        citations: &["cossock2006subset"],
-    };
+impl LossScorer<Regression> for RidgeParameters {
+    const KIND: ScorerKind = ScorerKind::Linear;
 
-    fn check(&self) -> Result<()> {
-        if self.ridge.is_finite() && self.ridge >= 0.0 {
-            return Ok(());
-        }
-        Err(Error::parameter(format!("ridge is {}; it must be finite and at least 0", self.ridge)))
+    fn check(&self, _: &Regression) -> Result<()> {
+        check_not_negative("ridge", self.ridge)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+    fn fit(&self, _: &Regression, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(self.least_squares(task, watch))
+    }
+}
+
+impl LossScorer<Mart> for RidgeParameters {
+    const KIND: ScorerKind = ScorerKind::Linear;
+
+    fn check(&self, _: &Mart) -> Result<()> {
+        check_not_negative("ridge", self.ridge)
+    }
+
+    fn fit(&self, _: &Mart, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        Ok(self.least_squares(task, watch))
+    }
+}
+
+impl RidgeParameters {
+    fn least_squares(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Fitted {
         let data = task.train;
         let targets: Vec<f64> = data.labels().iter().map(|&r| f64::from(r)).collect();
         let weights: Vec<f64> =
             data.queries().flat_map(|q| std::iter::repeat_n(q.weight(), q.len())).collect();
         let fit = ridge(data, &targets, &weights, self.ridge, watch);
-        let interrupted = watch.stop().requested();
-        Ok(self.fitted(data, fit, interrupted))
+        fitted(data, fit, watch.stop().requested())
     }
 }
 
-impl ByLoss for Regression {
-    fn concerns_loss(_: &str) -> bool {
-        false
+fn fitted(data: &Dataset, fit: RidgeFit, interrupted: bool) -> Fitted {
+    let mut notes = Vec::new();
+    if fit.dependent > 0 {
+        notes.push(format!(
+            "features that are constant or a combination of others have weight 0: {}",
+            fit.dependent
+        ));
     }
-
-    fn loss_of_scores(&self, _: &Dataset) -> Result<Box<dyn QueryLoss>> {
-        Ok(Box::new(Squared))
-    }
-}
-
-impl Regression {
-    fn fitted(&self, data: &Dataset, fit: RidgeFit, interrupted: bool) -> Fitted {
-        let mut notes = Vec::new();
-        if fit.dependent > 0 {
-            notes.push(format!(
-                "features that are constant or a combination of others have weight 0: {}",
-                fit.dependent
-            ));
-        }
-        let outcome = match (fit.converged, interrupted) {
-            (true, _) => Outcome::Converged,
-            (false, true) => Outcome::Interrupted,
-            (false, false) => Outcome::RoundsUsedUp,
-        };
-        let model = Model::Linear { weights: fit.weights, bias: fit.bias };
-        let figures = vec![("mean squared error".to_string(), mean_squared_error(data, &model))];
-        Fitted { model, record: Record { outcome, rounds: fit.rounds, figures, notes } }
-    }
+    let outcome = match (fit.converged, interrupted) {
+        (true, _) => Outcome::Converged,
+        (false, true) => Outcome::Interrupted,
+        (false, false) => Outcome::RoundsUsedUp,
+    };
+    let model = Model::Linear { weights: fit.weights, bias: fit.bias };
+    let figures = vec![("mean squared error".to_string(), mean_squared_error(data, &model))];
+    Fitted { model, record: Record { outcome, rounds: fit.rounds, figures, notes } }
 }
 
 fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
@@ -105,7 +124,6 @@ fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
 mod tests {
     use super::*;
     use crate::data::{Features, Parts};
-    use crate::learners::Start;
     use crate::metrics::{Conventions, parse};
     use crate::watch::Silent;
 
@@ -122,9 +140,8 @@ mod tests {
         })
         .unwrap();
         let metric = parse("ndcg", &Conventions::default()).unwrap();
-        let task =
-            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-        let fitted = Regression { ridge: 0.0 }.fit(&task, &mut Silent::default()).unwrap();
+        let task = Task::new(&train, metric.as_ref(), 1);
+        let fitted = RidgeParameters { ridge: 0.0 }.least_squares(&task, &mut Silent::default());
         let Model::Linear { weights, bias } = &fitted.model else { panic!("a linear model") };
         assert!((weights[0] - 0.6).abs() < 1e-12 && (bias - 0.1).abs() < 1e-12);
         assert!((fitted.record.figures[0].1 - 0.05).abs() < 1e-12);

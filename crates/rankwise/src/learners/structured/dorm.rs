@@ -13,13 +13,11 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero, check_sets};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::parameters::{check_above_zero, check_sets};
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::Subsampled;
 use crate::losses::structured::{DormSearch, StructuredHinge};
 use crate::metrics::{Discount, Gain};
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,14 +25,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dorm {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// What a grade r is worth: `exp2` (2^r − 1), `linear` (r) or `binary` (1 from the threshold on).
     pub gain: Gain,
     /// The least grade of a good document, above 0; for binary gains.
@@ -56,24 +46,11 @@ pub struct Dorm {
 impl Default for Dorm {
     fn default() -> Self {
         let DormSearch { gain, threshold, k, discount, decay, cut_off } = DormSearch::default();
-        Dorm {
-            c: 1.0,
-            gap: 1e-3,
-            rounds: 2000,
-            scale: true,
-            gain,
-            threshold,
-            k,
-            discount,
-            decay,
-            cut_off,
-            documents: 3,
-            draws: 100,
-        }
+        Dorm { gain, threshold, k, discount, decay, cut_off, documents: 3, draws: 100 }
     }
 }
 
-impl Learner for Dorm {
+impl LossLearner for Dorm {
     const CARD: Card = Card {
         name: "dorm",
         title: "DORM",
@@ -81,22 +58,15 @@ impl Learner for Dorm {
         citations: &["le2007direct", "chakrabarti2008structured", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()?;
+    type Linear = LinearParameters;
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_sets(self.documents, self.draws)?;
         check_above_zero("threshold", self.threshold.into())?;
         check_above_zero("decay", self.decay)
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for Dorm {
-    type Loss = Subsampled<StructuredHinge<DormSearch>>;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
         let loss = StructuredHinge(DormSearch {
             gain: self.gain,
             threshold: self.threshold,
@@ -105,11 +75,6 @@ impl LargeMargin for Dorm {
             decay: self.decay,
             cut_off: self.cut_off,
         });
-        Subsampled { loss, documents: self.documents, draws: self.draws }
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+        Ok(LossKind::Convex(Box::new(Subsampled { loss, documents: self.documents, draws: self.draws })))
     }
 }

@@ -1,8 +1,8 @@
-//! SVM-Combo: structured SVM for several measures at once (Chakrabarti, Khanna, Sawant and Bhattacharyya, KDD 2008).
+//! SVM-Combo: structured SVM for several metrics at once (Chakrabarti, Khanna, Sawant and Bhattacharyya, KDD 2008).
 //!
 //! ```text
 //! separate slacks:  min_w ½‖w‖² + C/Q Σ_q Σ_l a_l·L_l(X_q w)
-//! shared slack:     min_w ½‖w‖² + C/Q Σ_q max_l a_l·L_l(X_q w)        L_l: the structured hinge of measure l
+//! shared slack:     min_w ½‖w‖² + C/Q Σ_q max_l a_l·L_l(X_q w)        L_l: the structured hinge of metric l
 //! ```
 //!
 //! Queries whose documents are all good or all bad say nothing and are skipped.
@@ -11,33 +11,23 @@ use super::svm_mrr::MrrMap;
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::parameters::check_above_zero;
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::structured::{AucSearch, MapSearch, NdcgSearch, StructuredHinge};
 use crate::losses::{Combined, QueryLoss};
 use crate::metrics::Discount;
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for several measures.
+/// A linear large-margin ranker for several metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmCombo {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// The least grade of a good document, above 0.
     pub threshold: f32,
-    /// The measures: `auc`, `map`, `mrr`, `ndcg`, the last two also with a cut such as `ndcg@10`.
-    pub measures: Vec<String>,
-    /// One weight, finite and at least 0, for each measure; none for 1 each.
+    /// The metrics: `auc`, `map`, `mrr`, `ndcg`, the last two also with a cut such as `ndcg@10`.
+    pub metrics: Vec<String>,
+    /// One weight, finite and at least 0, for each metric; none for 1 each.
     pub weights: Vec<f64>,
     /// `separate`: the losses of a query add up; `shared`: only the largest counts.
     pub slacks: Slacks,
@@ -60,12 +50,8 @@ pub enum Slacks {
 impl Default for SvmCombo {
     fn default() -> Self {
         SvmCombo {
-            c: 1.0,
-            gap: 1e-3,
-            rounds: 2000,
-            scale: true,
             threshold: 1.0,
-            measures: ["auc", "map", "mrr", "ndcg"].map(String::from).to_vec(),
+            metrics: ["auc", "map", "mrr", "ndcg"].map(String::from).to_vec(),
             weights: Vec::new(),
             slacks: Slacks::Separate,
             mrr_map: MrrMap::PairOrder,
@@ -74,16 +60,17 @@ impl Default for SvmCombo {
     }
 }
 
-impl Learner for SvmCombo {
+impl LossLearner for SvmCombo {
     const CARD: Card = Card {
         name: "svm-combo",
         title: "SVM-Combo",
-        summary: "A linear model of large margin for several measures at once, solved to a certified gap.",
+        summary: "A linear model of large margin for several metrics at once, solved to a certified gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()?;
+    type Linear = LinearParameters;
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_above_zero("threshold", self.threshold.into())?;
         self.parts()?;
         if self.weights.iter().any(|w| !(*w >= 0.0 && w.is_finite())) {
@@ -95,60 +82,47 @@ impl Learner for SvmCombo {
         Ok(())
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for SvmCombo {
-    type Loss = Combined;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
-        let parts = self.parts().expect("checked measures");
-        Combined { parts, shared: self.slacks == Slacks::Shared }
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        let combined = Combined { parts: self.parts()?, shared: self.slacks == Slacks::Shared };
+        Ok(LossKind::Convex(Box::new(combined)))
     }
 }
 
 impl SvmCombo {
     fn parts(&self) -> Result<Vec<(f64, Box<dyn QueryLoss>)>> {
-        if self.measures.is_empty() {
-            return Err(Error::parameter("measures is empty; it must name at least one measure"));
+        if self.metrics.is_empty() {
+            return Err(Error::parameter("metrics is empty; it must name at least one metric"));
         }
-        if !self.weights.is_empty() && self.weights.len() != self.measures.len() {
+        if !self.weights.is_empty() && self.weights.len() != self.metrics.len() {
             return Err(Error::parameter(format!(
-                "weights has {} values for {} measures",
+                "weights has {} values for {} metrics",
                 self.weights.len(),
-                self.measures.len()
+                self.metrics.len()
             )));
         }
         let weights = self.weights.iter().copied().chain(std::iter::repeat(1.0));
-        self.measures.iter().zip(weights).map(|(name, weight)| Ok((weight, self.hinge(name)?))).collect()
+        self.metrics.iter().zip(weights).map(|(name, weight)| Ok((weight, self.hinge(name)?))).collect()
     }
 
-    fn hinge(&self, measure: &str) -> Result<Box<dyn QueryLoss>> {
+    fn hinge(&self, metric: &str) -> Result<Box<dyn QueryLoss>> {
         let threshold = self.threshold;
-        let (name, cut) = measure.split_once('@').map_or((measure, None), |(name, k)| (name, Some(k)));
+        let (name, cut) = metric.split_once('@').map_or((metric, None), |(name, k)| (name, Some(k)));
         let k = match cut {
             None => 0,
-            Some(k) => k.parse().ok().filter(|k| *k > 0).ok_or_else(|| unknown(measure))?,
+            Some(k) => k.parse().ok().filter(|k| *k > 0).ok_or_else(|| unknown(metric))?,
         };
         Ok(match (name, k) {
             ("auc", 0) => Box::new(StructuredHinge(AucSearch { threshold })),
             ("map", 0) => Box::new(StructuredHinge(MapSearch { threshold })),
             ("mrr", k) => self.mrr_map.hinge(threshold, k),
             ("ndcg", k) => Box::new(StructuredHinge(NdcgSearch { threshold, k, discount: self.discount })),
-            _ => return Err(unknown(measure)),
+            _ => return Err(unknown(metric)),
         })
     }
 }
 
-fn unknown(measure: &str) -> Error {
+fn unknown(metric: &str) -> Error {
     Error::parameter(format!(
-        "`{measure}` in measures has no structured hinge; there are auc, map, mrr, mrr@k, ndcg and ndcg@k"
+        "`{metric}` in metrics has no structured hinge; there are auc, map, mrr, mrr@k, ndcg and ndcg@k"
     ))
 }

@@ -12,12 +12,10 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::parameters::check_above_zero;
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::QueryLoss;
 use crate::losses::structured::{MrrPairSearch, MrrSearch, StructuredHinge};
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,14 +23,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmMrr {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// The least grade of a good document, above 0.
     pub threshold: f32,
     /// Places that count in the reciprocal rank; 0 for all of them.
@@ -64,11 +54,11 @@ impl MrrMap {
 impl Default for SvmMrr {
     fn default() -> Self {
         let map = MrrMap::PairOrder;
-        SvmMrr { c: 1.0, gap: 1e-3, rounds: 2000, scale: true, threshold: 1.0, k: 0, map }
+        SvmMrr { threshold: 1.0, k: 0, map }
     }
 }
 
-impl Learner for SvmMrr {
+impl LossLearner for SvmMrr {
     const CARD: Card = Card {
         name: "svm-mrr",
         title: "SVM-MRR",
@@ -76,25 +66,13 @@ impl Learner for SvmMrr {
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()?;
+    type Linear = LinearParameters;
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_above_zero("threshold", self.threshold.into())
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for SvmMrr {
-    type Loss = Box<dyn QueryLoss>;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
-        self.map.hinge(self.threshold, self.k)
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Convex(self.map.hinge(self.threshold, self.k)))
     }
 }

@@ -11,12 +11,10 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::margin::{self, LargeMargin, Margin, check_above_zero};
-use crate::learners::{Fitted, Learner, Task};
+use crate::learners::parameters::check_above_zero;
+use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::structured::{NdcgSearch, StructuredHinge};
 use crate::metrics::Discount;
-use crate::solvers::Bundle;
-use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +22,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmNdcg {
-    /// Weight C > 0 of the mean loss against ½‖w‖²: larger fits the training queries closer.
-    pub c: f64,
-    /// Relative duality gap, between 0 and 1, at which the solution counts as found.
-    pub gap: f64,
-    /// The most cutting planes to add, at least 1.
-    pub rounds: u64,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
-    pub scale: bool,
     /// The least grade of a good document, above 0.
     pub threshold: f32,
     /// Places that count in the NDCG; 0 for all. A cut needs goods and bads that are almost separable.
@@ -42,19 +32,11 @@ pub struct SvmNdcg {
 
 impl Default for SvmNdcg {
     fn default() -> Self {
-        SvmNdcg {
-            c: 1.0,
-            gap: 1e-3,
-            rounds: 2000,
-            scale: true,
-            threshold: 1.0,
-            k: 0,
-            discount: Discount::Log2,
-        }
+        SvmNdcg { threshold: 1.0, k: 0, discount: Discount::Log2 }
     }
 }
 
-impl Learner for SvmNdcg {
+impl LossLearner for SvmNdcg {
     const CARD: Card = Card {
         name: "svm-ndcg",
         title: "SVM-NDCG",
@@ -62,25 +44,14 @@ impl Learner for SvmNdcg {
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 
-    fn check(&self) -> Result<()> {
-        self.solver().check()?;
+    type Linear = LinearParameters;
+
+    fn check(&self, _: ScorerKind) -> Result<()> {
         check_above_zero("threshold", self.threshold.into())
     }
 
-    fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(margin::fit(self, task, watch))
-    }
-}
-
-impl LargeMargin for SvmNdcg {
-    type Loss = StructuredHinge<NdcgSearch>;
-
-    fn loss(&self, _: &Dataset) -> Self::Loss {
-        StructuredHinge(NdcgSearch { threshold: self.threshold, k: self.k, discount: self.discount })
-    }
-
-    fn solver(&self) -> Margin {
-        let bundle = Bundle { c: self.c, gap: self.gap, rounds: self.rounds };
-        Margin { bundle, scale: self.scale }
+    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+        let search = NdcgSearch { threshold: self.threshold, k: self.k, discount: self.discount };
+        Ok(LossKind::Convex(Box::new(StructuredHinge(search))))
     }
 }

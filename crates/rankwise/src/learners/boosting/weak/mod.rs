@@ -19,6 +19,7 @@ mod tests;
 use super::rounds::{Round, Rounds};
 use super::steps::Step;
 use crate::error::{Error, Result};
+use crate::learners::parameters::check_at_least;
 use crate::learners::{Fitted, Task};
 use crate::models::Combine;
 use crate::trees::MAX_BINS;
@@ -35,26 +36,24 @@ const MAX_STEP: f64 = 5.0;
 #[serde(default)]
 #[schemars(inline)]
 pub struct WeakRounds {
-    /// The most rounds, at least 1; fewer where validation queries say so.
-    pub rounds: u64,
-    /// Thresholds tried for each feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (in trees, for 254).
+    /// Maximum number of boosting iterations, at least 1; early stopping may end training before.
+    pub iterations: u64,
+    /// Thresholds tried per feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (in trees, for 254).
     pub thresholds: usize,
-    /// Rounds without a better value on the validation queries after which to stop; 0 for never.
-    pub patience: u64,
+    /// Stop after this many iterations without a better value on the validation queries; 0 for never.
+    pub early_stopping_rounds: u64,
 }
 
 impl Default for WeakRounds {
     fn default() -> Self {
-        WeakRounds { rounds: 300, thresholds: 254, patience: 100 }
+        WeakRounds { iterations: 300, thresholds: 254, early_stopping_rounds: 100 }
     }
 }
 
 impl WeakRounds {
     /// Refuses what is out of range.
     fn check(&self) -> Result<()> {
-        if self.rounds == 0 {
-            return Err(Error::parameter("rounds is 0; it must be at least 1"));
-        }
+        check_at_least("iterations", self.iterations, 1)?;
         if self.thresholds >= MAX_BINS {
             return Err(Error::parameter(format!(
                 "thresholds is {}; it must be from 1 to {}, or 0 for all",
@@ -99,8 +98,8 @@ fn fit<T: WeakTarget>(
         base: vec![0.0],
         combine: Combine::Sum,
         step: Step::Plain { rate: 1.0 },
-        most: weak_rounds.rounds,
-        patience: weak_rounds.patience,
+        most: weak_rounds.iterations,
+        patience: weak_rounds.early_stopping_rounds,
     };
     let mut worths = vec![0.0; task.train.len()];
     let mut objective = None;

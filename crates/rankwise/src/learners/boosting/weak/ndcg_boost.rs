@@ -39,7 +39,7 @@ pub struct NdcgBoost {
     /// What a rule is: `stump` (one test of one feature) or `tree`.
     pub weak: WeakKind,
     /// The most leaves of a tree, 2 to 65536; of no concern to stumps.
-    pub leaves: usize,
+    pub num_leaves: usize,
     /// Documents drawn for each rule, in proportion to |w|, as a share of all; 0 for all documents, weighted. At most 1.
     pub sample: f64,
     /// How rules are found and how many.
@@ -61,8 +61,8 @@ pub enum WeakKind {
 
 impl Default for NdcgBoost {
     fn default() -> Self {
-        let rounds = WeakRounds { rounds: 100, ..WeakRounds::default() };
-        NdcgBoost { weak: WeakKind::Stump, leaves: 4, sample: 0.0, rounds }
+        let rounds = WeakRounds { iterations: 100, ..WeakRounds::default() };
+        NdcgBoost { weak: WeakKind::Stump, num_leaves: 4, sample: 0.0, rounds }
     }
 }
 
@@ -76,8 +76,11 @@ impl Learner for NdcgBoost {
     const CONTINUES: bool = true;
 
     fn check(&self) -> Result<()> {
-        if !(2..=65536).contains(&self.leaves) {
-            return Err(Error::parameter(format!("leaves is {}; it must be from 2 to 65536", self.leaves)));
+        if !(2..=65536).contains(&self.num_leaves) {
+            return Err(Error::parameter(format!(
+                "num_leaves is {}; it must be from 2 to 65536",
+                self.num_leaves
+            )));
         }
         if !(0.0..=1.0).contains(&self.sample) {
             return Err(Error::parameter(format!("sample is {}; it must be from 0 to 1", self.sample)));
@@ -88,7 +91,7 @@ impl Learner for NdcgBoost {
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let weak = match self.weak {
             WeakKind::Stump => Weak::Stump,
-            WeakKind::Tree => Weak::Tree { leaves: self.leaves },
+            WeakKind::Tree => Weak::Tree { leaves: self.num_leaves },
         };
         let bound = Bound::new(task.train, self.sample, task.seed);
         fit(bound, weak, &self.rounds, task, watch)

@@ -1,0 +1,117 @@
+//! The arguments that `train` and `tune` share.
+
+use crate::input::Input;
+use crate::measuring::Measuring;
+use crate::{interrupt, output};
+use anyhow::{Result, ensure};
+use clap::Args;
+use rankwise::Recipe;
+use rankwise::data::{Dataset, Normalizer};
+use rankwise::learners::parse_setting;
+use rankwise::metrics::Metric;
+use rankwise::models::Ranker;
+use std::path::{Path, PathBuf};
+use toml::Table;
+
+/// What to train, on what, and where to write it.
+#[derive(Args)]
+pub(crate) struct TrainArgs {
+    /// The learner: see `rankwise learners`
+    learner: String,
+
+    /// Training data; several files are read as one data set
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    train: Vec<PathBuf>,
+
+    /// The metric to optimise or choose by
+    #[arg(long, default_value = "ndcg@10", value_name = "METRIC")]
+    metric: String,
+
+    /// Set a parameter of the learner or its scorer; repeat for more
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+
+    /// How scores depend on features: linear, trees or network; the learner's default when not given
+    #[arg(long, value_name = "SCORER")]
+    scorer: Option<String>,
+
+    /// Normalise features per query: min-max, z-score, log, or several separated by commas. Kept in the model
+    #[arg(long, value_name = "METHOD")]
+    normalize: Option<String>,
+
+    /// Seed of all random choices
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// Model file to write
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) output: PathBuf,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    measuring: Measuring,
+
+    #[command(flatten)]
+    reading: Input,
+}
+
+impl TrainArgs {
+    /// The recipe that the arguments describe.
+    pub(crate) fn recipe(&self) -> Result<Recipe> {
+        ensure!(
+            !(self.json && self.output.as_os_str() == "-"),
+            "--json and -o - both write to standard output"
+        );
+        let mut set = settings(&self.settings)?;
+        if let Some(scorer) = &self.scorer {
+            ensure!(!set.contains_key("scorer"), "`scorer` is given twice");
+            set.insert("scorer".into(), scorer.as_str().into());
+        }
+        let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
+        let recipe = Recipe::new(&self.learner).set_all(set).normalizer(normalizer).seed(self.seed);
+        Ok(recipe.metric(&self.metric).conventions(self.measuring.conventions()?))
+    }
+
+    /// The metric to report.
+    pub(crate) fn metric(&self) -> Result<Box<dyn Metric>> {
+        self.measuring.metric(&self.metric)
+    }
+
+    /// Reads training and validation data with the same columns.
+    pub(crate) fn read(&self, valid: &[PathBuf]) -> Result<(Dataset, Option<Dataset>)> {
+        for (what, files) in [("the training data", &self.train[..]), ("the validation data", valid)] {
+            files.iter().try_for_each(|file| output::keep_apart(what, file, &self.output))?;
+        }
+        Ok(match valid {
+            [] => (self.reading.read_all(&self.train)?, None),
+            valid => {
+                let (train, valid) = self.reading.read_pair(&self.train, valid)?;
+                (train, Some(valid))
+            }
+        })
+    }
+
+    /// Writes the model.
+    pub(crate) fn save(&self, ranker: &Ranker) -> Result<()> {
+        interrupt::will_write(&self.output);
+        Ok(ranker.save(&self.output)?)
+    }
+
+    /// Where the model goes, unless to standard output.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        (self.output.as_os_str() != "-").then_some(&*self.output)
+    }
+}
+
+/// A table of settings as they were typed.
+pub(crate) fn settings(typed: &[String]) -> Result<Table> {
+    let mut table = Table::new();
+    for text in typed {
+        let (key, value) = parse_setting(text)?;
+        ensure!(table.insert(key.clone(), value).is_none(), "`{key}` is given twice");
+    }
+    Ok(table)
+}

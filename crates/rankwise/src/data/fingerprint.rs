@@ -1,0 +1,31 @@
+//! The fingerprint of a data set.
+
+use super::{Dataset, Features};
+use xxhash_rust::xxh3::Xxh3;
+
+impl Dataset {
+    /// A fingerprint of everything that learning looks at: features, labels, queries and their weights.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Xxh3::new();
+        let mut put = |bytes: &[u8]| hash.update(bytes);
+        for bound in self.bounds() {
+            put(&(*bound as u64).to_le_bytes());
+        }
+        for query in self.queries() {
+            put(&query.weight().to_le_bytes());
+        }
+        let mut bytes = Vec::with_capacity(1 << 16);
+        for values in [self.labels(), self.parts().features.values()] {
+            for chunk in values.chunks(1 << 14) {
+                bytes.clear();
+                bytes.extend(chunk.iter().flat_map(|x| x.to_le_bytes()));
+                put(&bytes);
+            }
+        }
+        if let Features::Sparse { starts, columns, .. } = &self.parts().features {
+            starts.iter().for_each(|s| put(&(*s as u64).to_le_bytes()));
+            columns.iter().for_each(|c| put(&c.to_le_bytes()));
+        }
+        format!("xxh3:{:016x}:{}", hash.digest(), self.width())
+    }
+}

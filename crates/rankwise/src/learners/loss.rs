@@ -1,0 +1,183 @@
+//! Learners that are a loss: what any scorer can minimise.
+
+use super::Task;
+use super::parameters::Parameters;
+use super::scorers::{LossScorer, NetworkParameters, ScorerKind, TreesParameters};
+use crate::card::Card;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::losses::{QueryLoss, Reweighted, SecondOrder};
+use std::fmt;
+use std::sync::Arc;
+
+/// A loss of scores, with what its minimiser may rely on. Trees and networks need no more than a [`QueryLoss`]; a linear
+/// model is optimised by the method that fits.
+pub enum LossKind {
+    /// Convex with kinks, such as a hinge: cutting planes, to a certified duality gap.
+    Convex(Box<dyn QueryLoss>),
+    /// Convex with a second derivative: truncated Newton steps, to a certified duality gap.
+    SecondOrder(Box<dyn SecondOrder>),
+    /// Convex and smooth: L-BFGS from zero weights.
+    Smooth(Box<dyn QueryLoss>),
+    /// Smooth, with several minima: L-BFGS from the minimum of ListNet's convex loss.
+    NonConvex(Box<dyn QueryLoss>),
+    /// λ-gradients, whose pairs are weighted by the current order: the order is fixed, the loss minimised, the order
+    /// taken again.
+    Lambda(Box<dyn Reweighted>),
+}
+
+impl LossKind {
+    /// The loss alone.
+    pub fn into_loss(self) -> Box<dyn QueryLoss> {
+        match self {
+            LossKind::Convex(loss) | LossKind::Smooth(loss) | LossKind::NonConvex(loss) => loss,
+            LossKind::SecondOrder(loss) => loss,
+            LossKind::Lambda(loss) => loss,
+        }
+    }
+}
+
+impl fmt::Debug for LossKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LossKind::Convex(_) => "Convex",
+            LossKind::SecondOrder(_) => "SecondOrder",
+            LossKind::Smooth(_) => "Smooth",
+            LossKind::NonConvex(_) => "NonConvex",
+            LossKind::Lambda(_) => "Lambda",
+        })
+    }
+}
+
+/// A learner that is a loss. Its fields are the parameters that change what is minimised; the scorer has those that
+/// change how.
+///
+/// Implement it and list it with [`LearnerEntry::of_loss`](super::LearnerEntry::of_loss): linear models, boosted trees
+/// and neural networks then learn it.
+///
+/// ```
+/// use rankwise::card::Card;
+/// use rankwise::data::Dataset;
+/// use rankwise::learners::{LinearParameters, LossKind, LossLearner};
+/// use rankwise::losses::{PairLogistic, PairSum};
+/// use serde::{Deserialize, Serialize};
+///
+/// /// The mean logistic loss of pairs.
+/// #[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
+/// #[serde(deny_unknown_fields, default)]
+/// struct MeanPairs {}
+///
+/// impl LossLearner for MeanPairs {
+///     const CARD: Card = Card { name: "mean-pairs", title: "Mean pairs", summary: "…", citations: &[] };
+///     type Linear = LinearParameters;
+///
+///     fn loss(&self, _train: &Dataset) -> rankwise::Result<LossKind> {
+///         Ok(LossKind::Smooth(Box::new(PairLogistic { sum: PairSum::Mean })))
+///     }
+/// }
+/// let train = Dataset::dense(vec![1.0, 0.0], 1, vec![1.0, 0.0], &[2])?;
+/// let ranker = rankwise::Recipe::of_loss(MeanPairs {}).fit(&train, None)?;
+/// let scores = ranker.score(&train)?;
+/// assert!(scores[0] > scores[1]);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
+pub trait LossLearner: Parameters {
+    /// Name, title, meaning and source.
+    const CARD: Card;
+
+    /// The scorer when none is named.
+    const SCORER: ScorerKind = ScorerKind::Linear;
+
+    /// How a linear model of it is optimised: [`LinearParameters`](super::LinearParameters) unless the loss has a
+    /// method of its own.
+    type Linear: LossScorer<Self>;
+
+    /// Rejects parameters that are out of range, or that make no sense with the scorer.
+    fn check(&self, scorer: ScorerKind) -> Result<()> {
+        let _ = scorer;
+        Ok(())
+    }
+
+    /// The loss. Some estimate a part of it from the training queries.
+    fn loss(&self, train: &Dataset) -> Result<LossKind>;
+
+    /// The defaults of its own parameters with a scorer.
+    fn default_for(scorer: ScorerKind) -> Self {
+        let _ = scorer;
+        Self::default()
+    }
+
+    /// The defaults of a linear model's parameters.
+    fn linear() -> Self::Linear {
+        Self::Linear::default()
+    }
+
+    /// The defaults of boosted trees' parameters.
+    fn trees() -> TreesParameters {
+        TreesParameters::default()
+    }
+
+    /// The defaults of a network's parameters.
+    fn network() -> NetworkParameters {
+        NetworkParameters::default()
+    }
+
+    /// The score that boosted trees start from.
+    fn initial_score(&self, task: &Task<'_>) -> f64 {
+        let _ = task;
+        0.0
+    }
+
+    /// What a careful user should know beforehand.
+    fn notes(&self, task: &Task<'_>) -> Vec<String> {
+        let _ = task;
+        Vec::new()
+    }
+}
+
+/// Where a scorer gets its loss from: a [`LossLearner`], or a loss that the caller made.
+pub trait LossSource: Send + Sync {
+    /// The loss.
+    fn make_loss(&self, train: &Dataset) -> Result<LossKind>;
+
+    /// The score that boosted trees start from.
+    fn start_score(&self, task: &Task<'_>) -> f64;
+}
+
+impl<L: LossLearner> LossSource for L {
+    fn make_loss(&self, train: &Dataset) -> Result<LossKind> {
+        self.loss(train)
+    }
+
+    fn start_score(&self, task: &Task<'_>) -> f64 {
+        self.initial_score(task)
+    }
+}
+
+/// A loss that the caller made, from a closure or another language.
+#[derive(Clone)]
+pub struct CustomLoss {
+    /// What to call it in records and files.
+    pub name: String,
+    make: Arc<dyn Fn(&Dataset) -> Result<LossKind> + Send + Sync>,
+}
+
+impl CustomLoss {
+    /// A loss called `name`, made from the training data by `make`.
+    pub fn new(
+        name: impl Into<String>,
+        make: impl Fn(&Dataset) -> Result<LossKind> + Send + Sync + 'static,
+    ) -> CustomLoss {
+        CustomLoss { name: name.into(), make: Arc::new(make) }
+    }
+}
+
+impl LossSource for CustomLoss {
+    fn make_loss(&self, train: &Dataset) -> Result<LossKind> {
+        (self.make)(train)
+    }
+
+    fn start_score(&self, _: &Task<'_>) -> f64 {
+        0.0
+    }
+}

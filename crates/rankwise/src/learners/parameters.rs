@@ -1,0 +1,282 @@
+//! Parameters as data: plain structs that go in and out as TOML tables, with their help and their other names.
+
+use crate::error::{Error, Result};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// A plain struct of parameters: serde in and out, defaults, and one doc line per field that becomes its help.
+pub trait Parameters:
+    Default + Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
+{
+}
+
+impl<P> Parameters for P where
+    P: Default + Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
+{
+}
+
+/// One parameter, for help and tables.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Its name, as typed in `name=value`.
+    pub name: String,
+    /// The value it has when none is given.
+    pub default: Value,
+    /// Meaning and range.
+    pub meaning: String,
+    /// Other names that are accepted: our earlier ones, and those of LightGBM, XGBoost, CatBoost and RankLib.
+    pub aliases: &'static [&'static str],
+    /// Whether it belongs to the scorer, not to the loss or method.
+    pub of_scorer: bool,
+}
+
+impl Parameter {
+    /// Whether `name` is its name or one of its other names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// Other names of parameters. The first column is the name that we print.
+const ALIASES: &[(&str, &[&str])] = &[
+    (
+        "iterations",
+        &[
+            "rounds",
+            "num_iterations",
+            "num_iteration",
+            "n_iter",
+            "num_tree",
+            "num_trees",
+            "num_round",
+            "num_rounds",
+            "nrounds",
+            "num_boost_round",
+            "n_estimators",
+            "max_iter",
+            "max_iterations",
+            "tree",
+            "round",
+        ],
+    ),
+    ("num_trees", &["trees", "num_iterations", "n_estimators", "iterations", "num_boost_round", "bag"]),
+    ("learning_rate", &["rate", "eta", "shrinkage_rate", "shrinkage", "lr", "learning_rate_init"]),
+    ("num_leaves", &["leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes", "leaf"]),
+    ("max_depth", &["depth"]),
+    ("growth_policy", &["order", "grow_policy"]),
+    ("max_bin", &["bins", "max_bins", "border_count", "tc"]),
+    (
+        "min_data_in_leaf",
+        &["min_rows", "min_data", "min_data_per_leaf", "min_child_samples", "min_samples_leaf", "mls"],
+    ),
+    (
+        "min_child_weight",
+        &[
+            "min_weight",
+            "min_sum_hessian_in_leaf",
+            "min_sum_hessian_per_leaf",
+            "min_sum_hessian",
+            "min_hessian",
+        ],
+    ),
+    ("min_split_gain", &["min_gain", "min_gain_to_split", "gamma", "min_split_loss"]),
+    ("l1", &["lambda_l1", "reg_alpha", "alpha", "l1_regularization"]),
+    ("l2", &["lambda_l2", "reg_lambda", "lambda", "l2_leaf_reg", "l2_regularization"]),
+    ("bagging_fraction", &["bagging", "bagging_freq_fraction", "subsample", "sub_row", "srate"]),
+    ("feature_fraction", &["tree_features", "sub_feature", "colsample_bytree", "frate"]),
+    (
+        "feature_fraction_per_split",
+        &["split_features", "feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode", "rsm"],
+    ),
+    ("dropout", &["drop", "drop_rate", "rate_drop"]),
+    (
+        "early_stopping_rounds",
+        &["patience", "early_stopping_round", "early_stopping", "n_iter_no_change", "od_wait", "estop"],
+    ),
+    ("c", &["cost"]),
+    ("tolerance", &["gap", "tol"]),
+    ("scale", &["standardize", "standardise"]),
+    ("metric", &["measure", "lambdarank_metric"]),
+    ("metrics", &["measures"]),
+    ("k", &["truncation", "truncation_level", "lambdarank_truncation_level"]),
+    ("sigma", &["sigmoid"]),
+    ("normalize", &["lambdarank_norm", "lambdarank_normalization", "norm"]),
+    ("layers", &["hidden_layer_sizes", "hidden_layers", "hidden_units", "hidden"]),
+    ("batch_size", &["batch"]),
+    ("epochs", &["epoch", "max_epochs"]),
+    ("optimizer", &["solver", "optimiser"]),
+    ("clip", &["clip_norm", "max_grad_norm"]),
+    ("thresholds", &["tc"]),
+    ("reorderings", &["orders"]),
+    ("restarts", &["r", "num_restarts"]),
+    ("passes", &["i", "num_passes", "max_passes"]),
+    ("max_repeats", &["repeats", "max"]),
+];
+
+fn aliases_of(name: &str) -> &'static [&'static str] {
+    ALIASES.iter().find(|(canonical, _)| *canonical == name).map_or(&[], |(_, aliases)| aliases)
+}
+
+/// The given parameters under the names in `known`, whatever they were called. Unknown names stay as they are.
+pub(super) fn by_canonical_name(given: &Table, known: &[&str]) -> Result<Table> {
+    let mut table = Table::new();
+    for (typed, value) in given {
+        let plain = typed.replace('-', "_").to_lowercase();
+        let canonical = known
+            .iter()
+            .find(|name| **name == typed || **name == plain)
+            .or_else(|| known.iter().find(|name| aliases_of(name).contains(&plain.as_str())));
+        let name = canonical.map_or(typed.as_str(), |name| name);
+        if table.insert(name.to_owned(), value.clone()).is_some() {
+            return Err(Error::parameter(format!(
+                "`{name}` is given twice: `{typed}` is another name for it"
+            )));
+        }
+    }
+    Ok(table)
+}
+
+/// `defaults` with the values of `given` in their place; `owner` names whose parameters they are. All names of `given`
+/// are known.
+pub(super) fn overlaid<P: Parameters>(defaults: &P, given: &Table, owner: &str) -> Result<P> {
+    let defaults = table_of(defaults);
+    let read = |given: &Table| -> std::result::Result<P, toml::de::Error> {
+        let mut table = defaults.clone();
+        table.extend(given.clone());
+        Value::Table(table).try_into()
+    };
+    read(given).map_err(|error| {
+        let wrong = given.iter().find_map(|(name, value)| {
+            let alone = Table::from_iter([(name.clone(), value.clone())]);
+            read(&alone).err().map(|error| (name, value, error))
+        });
+        match wrong {
+            Some((name, value, error)) => mistyped(name, value, &defaults[name], &error, owner),
+            None => Error::parameter(format!(
+                "the parameters of {owner} do not fit together: {}",
+                error.message()
+            )),
+        }
+    })
+}
+
+/// A value of the wrong type, in words that need no knowledge of Rust.
+fn mistyped(name: &str, value: &Value, default: &Value, error: &toml::de::Error, owner: &str) -> Error {
+    let expected = match default {
+        Value::Integer(_) => "a whole number that is not negative",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Array(_) => "a list",
+        _ => {
+            let message = error
+                .message()
+                .replace("unknown variant", "unknown value")
+                .replace("expected one of", "it must be one of");
+            return Error::parameter(format!("parameter `{name}` of {owner}: {message}"));
+        }
+    };
+    Error::parameter(format!("parameter `{name}` of {owner} is {value}; it must be {expected}"))
+}
+
+/// Plain parameters as a table.
+pub(crate) fn table_of<P: Serialize>(parameters: &P) -> Table {
+    Table::try_from(parameters).expect("parameters are a plain table")
+}
+
+/// Names, defaults and doc lines, the latter from the schema that `JsonSchema` derives.
+pub(super) fn described<P: Parameters>(defaults: &P, of_scorer: bool) -> Vec<Parameter> {
+    let schema = schemars::schema_for!(P).to_value();
+    let meaning = |name: &str| {
+        schema["properties"][name]["description"].as_str().unwrap_or_default().replace('\n', " ")
+    };
+    let described = |(name, default): (String, Value)| Parameter {
+        meaning: meaning(&name),
+        aliases: aliases_of(&name),
+        name,
+        default,
+        of_scorer,
+    };
+    table_of(defaults).into_iter().map(described).collect()
+}
+
+/// Reads `key=value` as typed on a command line; a value that is not TOML is taken as a string.
+pub fn parse_setting(text: &str) -> Result<(String, Value)> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| Error::parameter(format!("`{text}` is not of the form key=value")))?;
+    let (key, value) = (key.trim().replace('-', "_"), value.trim());
+    let parsed = format!("value = {value}").parse::<Table>().ok().filter(|t| t.len() == 1);
+    let value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::String(value.into()));
+    Ok((key, value))
+}
+
+/// Rejects a parameter that is not finite and above 0.
+pub(super) fn check_above_zero(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::parameter(format!("{name} is {value}; it must be finite and above 0")))
+}
+
+/// Rejects a parameter that is not finite and at least 0.
+pub(super) fn check_not_negative(name: &str, value: f64) -> Result<()> {
+    if value >= 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::parameter(format!("{name} is {value}; it must be finite and at least 0")))
+}
+
+/// Rejects a parameter that is not above 0 and below 1.
+pub(super) fn check_inside_unit(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(());
+    }
+    Err(Error::parameter(format!("{name} is {value}; it must be above 0 and below 1")))
+}
+
+/// Rejects a count below `least`.
+pub(super) fn check_at_least(name: &str, count: u64, least: u64) -> Result<()> {
+    if count >= least {
+        return Ok(());
+    }
+    Err(Error::parameter(format!("{name} is {count}; it must be at least {least}")))
+}
+
+/// Rejects random sets of documents that no loss could learn from.
+pub(super) fn check_sets(documents: usize, draws: usize) -> Result<()> {
+    if documents == 1 {
+        return Err(Error::parameter("documents is 1; it must be at least 2, or 0 for all"));
+    }
+    check_at_least("draws", draws as u64, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_toml_or_strings() {
+        assert_eq!(parse_setting("c=10").unwrap(), ("c".into(), Value::Integer(10)));
+        assert_eq!(parse_setting("rate = 0.5").unwrap(), ("rate".into(), Value::Float(0.5)));
+        assert_eq!(parse_setting("gain=ndcg@10").unwrap(), ("gain".into(), Value::String("ndcg@10".into())));
+        assert_eq!(parse_setting("max-passes=true").unwrap(), ("max_passes".into(), Value::Boolean(true)));
+        let injected = parse_setting("c=1\nd=2").unwrap();
+        assert_eq!(injected, ("c".into(), Value::String("1\nd=2".into())));
+        assert!(parse_setting("c").is_err());
+    }
+
+    #[test]
+    fn other_names_lead_to_the_known_one_and_never_to_two_values() {
+        let known = ["iterations", "learning_rate", "c"];
+        let given: Table = "n_estimators = 5\neta = 0.3\nC = 2".parse().unwrap();
+        let canonical = by_canonical_name(&given, &known).unwrap();
+        assert_eq!(canonical, "iterations = 5\nlearning_rate = 0.3\nc = 2".parse().unwrap());
+        let twice: Table = "eta = 0.3\nlearning_rate = 0.2".parse().unwrap();
+        assert!(by_canonical_name(&twice, &known).unwrap_err().to_string().contains("given twice"));
+        // A forest has trees where boosting has iterations.
+        let forest = by_canonical_name(&given, &["num_trees"]).unwrap();
+        assert_eq!(forest["num_trees"].as_integer(), Some(5));
+    }
+}

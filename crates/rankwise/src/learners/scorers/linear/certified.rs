@@ -1,0 +1,133 @@
+//! Linear models of convex losses, to a certified duality gap: cutting planes or, where the loss has a second derivative,
+//! truncated Newton steps.
+
+use super::{LinearParameters, RegularizationPath};
+use crate::learners::{Fitted, Task};
+use crate::losses::{QueryLoss, SecondOrder};
+use crate::models::{Model, Outcome, Record};
+use crate::solvers::{Bundle, CertifiedFit, LinearRisk, NewtonCg, Objective, Planes};
+use crate::watch::{Stop, Watch};
+
+/// The gap below which zero weights count as the optimum.
+const CERTAIN: f64 = 1e-6;
+
+/// Fits the linear model of a convex loss by cutting planes.
+pub(super) fn fit(
+    loss: impl QueryLoss,
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    fits(&linear.risk(loss, task), &[linear.c], linear, watch).remove(0)
+}
+
+/// The linear models for each C in turn, each starting from the planes of those before.
+pub(super) fn fit_path(
+    loss: impl QueryLoss,
+    cs: &[f64],
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> RegularizationPath {
+    let risk = linear.risk(loss, task);
+    let zero = vec![0.0; risk.dim()];
+    let loss_of_zero = risk.value_and_gradient(&zero, &mut zero.clone());
+    RegularizationPath { loss_of_zero, fits: fits(&risk, cs, linear, watch) }
+}
+
+/// One fit per C. If asked to stop, the last one is the one that was interrupted.
+fn fits<L: QueryLoss>(
+    risk: &LinearRisk<'_, L>,
+    cs: &[f64],
+    linear: &LinearParameters,
+    watch: &mut dyn Watch,
+) -> Vec<Fitted> {
+    let mut planes = Planes::under(risk);
+    let mut fits = Vec::with_capacity(cs.len());
+    for &c in cs {
+        let linear = LinearParameters { c, ..linear.clone() };
+        let bundle = Bundle { c, gap: linear.tolerance, rounds: linear.iterations };
+        let fit = bundle.minimize_from(risk, &mut planes, watch);
+        let record = record(&fit, &linear, watch.stop());
+        let interrupted = record.outcome == Outcome::Interrupted;
+        fits.push(fitted(risk, &fit, record));
+        if interrupted {
+            break;
+        }
+    }
+    fits
+}
+
+/// Fits the linear model of a loss with a second derivative by Newton steps.
+pub(super) fn fit_by_newton(
+    loss: impl SecondOrder,
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let risk = linear.risk(loss, task);
+    let &LinearParameters { c, iterations: rounds, tolerance: gap, .. } = linear;
+    let fit = NewtonCg { c, gap, rounds }.minimize(&risk, watch);
+    fitted(&risk, &fit, record(&fit, linear, watch.stop()))
+}
+
+fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: &CertifiedFit, mut record: Record) -> Fitted {
+    record.notes.extend(super::skipped_note(risk.skipped()));
+    let weights = risk.in_data_units(&fit.weights).into_owned();
+    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+}
+
+/// How the weights of least `½‖w‖² + C·R(w)` were found.
+pub(in crate::learners) fn record(fit: &CertifiedFit, asked: &LinearParameters, stop: &Stop) -> Record {
+    let mut notes = Vec::new();
+    let outcome = match (fit.converged, stop.requested()) {
+        (true, _) => Outcome::Converged,
+        (false, true) => Outcome::Interrupted,
+        (false, false) => Outcome::RoundsUsedUp,
+    };
+    if outcome == Outcome::RoundsUsedUp && fit.rounds < asked.iterations {
+        notes.push(
+            "features or c are so large that rounding hides the optimum; normalise the features, or lower c"
+                .into(),
+        );
+    }
+    if fit.weights.iter().all(|w| *w == 0.0) {
+        notes.push(why_zero(fit, outcome).into());
+    }
+    Record { outcome, rounds: fit.rounds, figures: figures(fit, asked), notes }
+}
+
+/// Why all weights are 0, and what to do about it.
+fn why_zero(fit: &CertifiedFit, outcome: Outcome) -> &'static str {
+    match outcome {
+        _ if fit.primal == 0.0 => {
+            "no training query prefers one document to another, so the model gives every document the same score"
+        }
+        Outcome::Converged if fit.gap() <= CERTAIN => {
+            "zero weights have the smallest loss, so the model gives every document the same score; try another \
+             loss, or cleaner data"
+        }
+        Outcome::Converged => {
+            "zero weights are within the tolerance of the optimum, so the model gives every document the same score; \
+             try a larger c or a smaller tolerance"
+        }
+        _ => {
+            "no weights better than zero have been found yet, so the model gives every document the same score; \
+             allow more iterations"
+        }
+    }
+}
+
+/// The certificate, and the terms of the objective.
+fn figures(fit: &CertifiedFit, asked: &LinearParameters) -> Vec<(String, f64)> {
+    let half_norm = 0.5 * fit.weights.iter().map(|w| w * w).sum::<f64>();
+    let norm = if asked.scale { "norm of the scaled weights" } else { "norm of the weights" };
+    let named = [
+        ("primal objective", fit.primal),
+        ("dual objective", fit.dual),
+        ("relative duality gap", fit.gap()),
+        ("mean loss", (fit.primal - half_norm) / asked.c),
+        (norm, (2.0 * half_norm).sqrt()),
+    ];
+    named.map(|(name, value)| (name.to_string(), value)).to_vec()
+}

@@ -1,0 +1,126 @@
+//! Linear models of smooth losses: the weights of least `½‖w‖² + C·R(w)` by L-BFGS.
+//!
+//! A convex risk has one minimum, searched for from zero weights. For a non-convex one the search starts at the
+//! minimum of ListNet's convex risk at the same C, since of several minima the one near a good order is wanted.
+//! λ-gradients are not the derivative of any function, but with the order of the documents fixed they are that of a
+//! convex one: that is lowered a little, then the order is taken again.
+
+use super::LinearParameters;
+use crate::learners::validation::mean_metric;
+use crate::learners::{Fitted, Task};
+use crate::losses::listwise::ListNet;
+use crate::losses::{QueryLoss, Reweighted};
+use crate::models::{Model, Outcome, Record};
+use crate::solvers::{Ending, Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized};
+use crate::watch::Watch;
+
+/// The relative norm of the gradient at which a minimum that is only a stage on the way counts as found.
+const ROUGH: f64 = 1e-2;
+
+impl LinearParameters {
+    /// The optimiser of a smooth loss.
+    pub(crate) fn lbfgs(&self) -> Lbfgs {
+        Lbfgs { tolerance: self.tolerance, rounds: self.iterations, ..Lbfgs::default() }
+    }
+}
+
+/// Fits the linear model of a smooth convex loss.
+pub(super) fn fit_convex(
+    loss: impl QueryLoss,
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let zero = vec![0.0; task.train.width()];
+    fit_from(zero, 0, loss, linear, task, watch)
+}
+
+/// Fits the linear model of a smooth loss that may have several minima.
+pub(super) fn fit_non_convex(
+    loss: impl QueryLoss,
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let (start, done) = warm_start(linear, task, watch);
+    fit_from(start, done, loss, linear, task, watch)
+}
+
+/// Goes on from weights that took `done` iterations to find.
+fn fit_from(
+    start: Vec<f64>,
+    done: u64,
+    loss: impl QueryLoss,
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let risk = linear.risk(loss, task);
+    let objective = Regularized { risk: &risk, c: linear.c };
+    let optimiser = Lbfgs { rounds: linear.iterations - done, ..linear.lbfgs() };
+    let mut fit = optimiser.minimize(&objective, start, watch);
+    fit.rounds += done;
+    fitted(&risk, fit, watch)
+}
+
+/// Fits a linear model by λ-gradients: `reorderings` times the loss is lowered with pairs weighted by the order that the
+/// current weights give. Validation queries, where there are any, choose among these models by the metric.
+pub(super) fn fit_reweighted(
+    loss: impl Reweighted,
+    reorderings: u64,
+    linear: &LinearParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
+    let risk = linear.risk(loss, task);
+    let (mut weights, mut rounds) = warm_start(linear, task, watch);
+    let (mut best, mut evaluations): (Option<(f64, LbfgsFit)>, u64) = (None, 0);
+    for order in 0..reorderings {
+        let held = risk.held_at(&weights);
+        let objective = Regularized { risk: &held, c: linear.c };
+        let allowed = (linear.iterations - rounds).div_ceil(reorderings - order);
+        let optimiser = Lbfgs { rounds: allowed, tolerance: ROUGH, ..Lbfgs::default() };
+        let fit = optimiser.minimize(&objective, weights, watch);
+        weights = fit.weights.clone();
+        rounds += fit.rounds;
+        evaluations += fit.evaluations;
+        let is_last = fit.rounds == 0 || watch.stop().requested();
+        let in_data_units = risk.in_data_units(&weights);
+        let value = task.valid.map_or(0.0, |valid| mean_metric(valid, task.metric, &in_data_units));
+        if best.as_ref().is_none_or(|(highest, _)| value >= *highest) {
+            best = Some((value, fit));
+        }
+        if is_last {
+            break;
+        }
+    }
+    let (_, fit) = best.expect("at least one order");
+    fitted(&risk, LbfgsFit { rounds, evaluations, ..fit }, watch)
+}
+
+/// Near the minimum of ListNet's risk, and how many iterations led there; at most half of those allowed.
+fn warm_start(linear: &LinearParameters, task: &Task<'_>, watch: &mut dyn Watch) -> (Vec<f64>, u64) {
+    let risk = linear.risk(ListNet, task);
+    let objective = Regularized { risk: &risk, c: linear.c };
+    let rough = Lbfgs { tolerance: ROUGH, rounds: linear.iterations / 2, ..Lbfgs::default() };
+    let fit = rough.minimize(&objective, vec![0.0; risk.dim()], watch);
+    (fit.weights, fit.rounds)
+}
+
+fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: LbfgsFit, watch: &dyn Watch) -> Fitted {
+    let outcome = match fit.ending {
+        _ if watch.stop().requested() => Outcome::Interrupted,
+        Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
+        _ => Outcome::Converged,
+    };
+    let figures = [
+        ("objective", fit.value),
+        ("norm of the gradient", fit.gradient_norm),
+        ("evaluations", fit.evaluations as f64),
+    ];
+    let figures = figures.map(|(name, value)| (name.to_string(), value)).to_vec();
+    let weights = risk.in_data_units(&fit.weights).into_owned();
+    let notes = super::skipped_note(risk.skipped()).into_iter().collect();
+    let record = Record { outcome, rounds: fit.rounds, figures, notes };
+    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+}

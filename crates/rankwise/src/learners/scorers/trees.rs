@@ -1,0 +1,21 @@
+//! Boosted trees of any loss.
+
+use super::{LossScorer, ScorerKind, TreesParameters};
+use crate::error::Result;
+use crate::learners::boosting::fit_loss;
+use crate::learners::loss::LossSource;
+use crate::learners::{Fitted, Task};
+use crate::watch::Watch;
+
+impl<L: LossSource + ?Sized> LossScorer<L> for TreesParameters {
+    const KIND: ScorerKind = ScorerKind::Trees;
+    const CONTINUES: bool = true;
+
+    fn check(&self, _: &L) -> Result<()> {
+        TreesParameters::check(self)
+    }
+
+    fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        fit_loss(loss.make_loss(task.train)?.into_loss(), loss.start_score(task), self, task, watch)
+    }
+}

@@ -1,0 +1,424 @@
+//! The door: a recipe says what to learn and how, and makes a ranker from data. Every model is made here.
+//!
+//! ```
+//! use rankwise::data::Dataset;
+//! use rankwise::recipe::{Recipe, Start};
+//! use rankwise::watch::Silent;
+//!
+//! let train = Dataset::dense(vec![0.2, 0.9, 0.4, 0.1], 1, vec![0.0, 2.0, 1.0, 0.0], &[2, 2])?;
+//! let recipe = Recipe::new("lambda-mart").set("min_data_in_leaf", 1).metric("ndcg@10").seed(1);
+//! let ranker = recipe.fit(&train, None, Start::default(), &mut Silent::default())?;
+//! let scores = ranker.score(&train)?;
+//! assert!(scores[1] > scores[0]);
+//! # Ok::<(), rankwise::Error>(())
+//! ```
+
+use crate::data::{Dataset, Normalizer};
+use crate::error::{Error, Result};
+use crate::learners::boosting::Checkpoint;
+use crate::learners::{
+    self, Configured, CustomLoss, FingerprintedCheckpoint, Fitted, Learner, LearnerEntry, LossKind,
+    LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of,
+};
+use crate::metrics::{self, Conventions, Metric};
+use crate::models::{LearnerCard, Ranker, checksum};
+use crate::watch::Watch;
+use std::fmt;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// The metric when none is named.
+const METRIC: &str = "ndcg@10";
+
+/// The seed when none is given.
+const SEED: u64 = 1;
+
+/// What to learn and how: a learner, its parameters and scorer, normalisation, metric and seed.
+///
+/// Names and values are checked when the recipe is used, by [`check`](Recipe::check) or [`fit`](Recipe::fit).
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    learner: Choice,
+    parameters: Table,
+    normalizer: Option<Normalizer>,
+    metric: MetricChoice,
+    seed: u64,
+}
+
+#[derive(Clone)]
+enum Choice {
+    Named(String),
+    Typed(Arc<LearnerEntry>),
+    Custom(CustomLoss),
+}
+
+#[derive(Clone)]
+enum MetricChoice {
+    Named(String, Conventions),
+    Custom(Arc<dyn Metric>),
+}
+
+impl Recipe {
+    fn with_learner(learner: Choice) -> Recipe {
+        let metric = MetricChoice::Named(METRIC.into(), Conventions::default());
+        Recipe { learner, parameters: Table::new(), normalizer: None, metric, seed: SEED }
+    }
+
+    /// The learner called `name`, with its default parameters.
+    pub fn new(name: &str) -> Recipe {
+        Recipe::with_learner(Choice::Named(name.into()))
+    }
+
+    /// A learner that is a loss, with these parameters and its default scorer.
+    pub fn of_loss<L: LossLearner>(learner: L) -> Recipe {
+        let recipe = Recipe::with_learner(Choice::Typed(Arc::new(LearnerEntry::of_loss::<L>())));
+        recipe.set_all(table_of(&learner))
+    }
+
+    /// A learner that is a method of its own, with these parameters.
+    pub fn of<L: Learner>(learner: L) -> Recipe {
+        let recipe = Recipe::with_learner(Choice::Typed(Arc::new(LearnerEntry::of::<L>())));
+        recipe.set_all(table_of(&learner))
+    }
+
+    /// A loss of the caller's own; a linear scorer unless another is named.
+    pub fn custom(loss: CustomLoss) -> Recipe {
+        Recipe::with_learner(Choice::Custom(loss))
+    }
+
+    /// The scorer called `name`: `linear`, `trees` or `network`.
+    pub fn scorer(self, name: &str) -> Recipe {
+        self.set("scorer", name)
+    }
+
+    /// A scorer with all its parameters.
+    pub fn with_scorer(self, scorer: &Scorer) -> Recipe {
+        self.scorer(scorer.kind().name()).set_all(scorer.parameters())
+    }
+
+    /// Sets a parameter of the learner or its scorer, by any of its names.
+    pub fn set(mut self, name: &str, value: impl Into<Value>) -> Recipe {
+        self.parameters.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets all parameters of a table.
+    pub fn set_all(mut self, table: Table) -> Recipe {
+        self.parameters.extend(table);
+        self
+    }
+
+    /// Normalises features per query before training and before scoring.
+    pub fn normalizer(mut self, normalizer: Option<Normalizer>) -> Recipe {
+        self.normalizer = normalizer;
+        self
+    }
+
+    /// The metric to choose by, and to optimise where the learner can; `ndcg@10` unless given.
+    pub fn metric(mut self, name: &str) -> Recipe {
+        let conventions = match self.metric {
+            MetricChoice::Named(_, conventions) => conventions,
+            MetricChoice::Custom(_) => Conventions::default(),
+        };
+        self.metric = MetricChoice::Named(name.into(), conventions);
+        self
+    }
+
+    /// The conventions of the metric.
+    pub fn conventions(mut self, conventions: Conventions) -> Recipe {
+        if let MetricChoice::Named(_, current) = &mut self.metric {
+            *current = conventions;
+        }
+        self
+    }
+
+    /// A metric of the caller's own.
+    pub fn custom_metric(mut self, metric: Arc<dyn Metric>) -> Recipe {
+        self.metric = MetricChoice::Custom(metric);
+        self
+    }
+
+    /// The seed of all random choices; 1 unless given.
+    pub fn seed(mut self, seed: u64) -> Recipe {
+        self.seed = seed;
+        self
+    }
+
+    /// Checks names and values and fills in the defaults: the one path from a recipe to training.
+    pub fn check(&self) -> Result<Trainer> {
+        let (learner, configured) = match &self.learner {
+            Choice::Named(name) => configure(learners::find(name)?, &self.parameters)?,
+            Choice::Typed(entry) => configure(entry, &self.parameters)?,
+            Choice::Custom(loss) => {
+                let mut given = self.parameters.clone();
+                let scorer = match given.remove("scorer") {
+                    Some(Value::String(name)) => ScorerKind::named(&name)?,
+                    Some(other) => {
+                        return Err(Error::parameter(format!("scorer is {other}; it must be a name")));
+                    }
+                    None => ScorerKind::Linear,
+                };
+                let title = loss.name.clone();
+                let card = LearnerCard { name: loss.name.clone(), title, citations: Vec::new() };
+                (card, loss.configure(scorer, &given)?)
+            }
+        };
+        let metric: Arc<dyn Metric> = match &self.metric {
+            MetricChoice::Named(name, conventions) => metrics::parse(name, conventions)?.into(),
+            MetricChoice::Custom(metric) => metric.clone(),
+        };
+        let normalizer = self.normalizer.clone();
+        Ok(Trainer { learner, configured: Arc::new(configured), normalizer, metric, seed: self.seed })
+    }
+
+    /// Trains a ranker. `valid` holds validation queries for early stopping and model selection; `start` may name a
+    /// model to add to and a checkpoint; `watch` hears of progress and can ask to stop.
+    pub fn fit(
+        &self,
+        train: &Dataset,
+        valid: Option<&Dataset>,
+        start: Start<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ranker> {
+        self.check()?.fit(train, valid, start, watch)
+    }
+}
+
+fn configure(entry: &LearnerEntry, given: &Table) -> Result<(LearnerCard, Configured)> {
+    Ok(((&entry.card).into(), entry.configure(given)?))
+}
+
+/// What training continues from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start<'a> {
+    /// A ranker to add to, for boosted trees.
+    pub ranker: Option<&'a Ranker>,
+    /// Where the state of training is kept, so that it survives being killed, for boosted trees.
+    pub checkpoint: Option<&'a Checkpoint>,
+}
+
+/// A recipe whose names and values are checked and complete.
+#[derive(Clone)]
+pub struct Trainer {
+    learner: LearnerCard,
+    configured: Arc<Configured>,
+    normalizer: Option<Normalizer>,
+    metric: Arc<dyn Metric>,
+    seed: u64,
+}
+
+impl Trainer {
+    /// The learner's name.
+    pub fn learner(&self) -> &str {
+        &self.learner.name
+    }
+
+    /// All parameters, defaults included, by their canonical names.
+    pub fn parameters(&self) -> &Table {
+        &self.configured.parameters
+    }
+
+    /// The scorer, for learners that are a loss.
+    pub fn scorer(&self) -> Option<ScorerKind> {
+        self.configured.scorer
+    }
+
+    /// The metric to choose by.
+    pub fn metric(&self) -> &dyn Metric {
+        &*self.metric
+    }
+
+    /// The seed of all random choices.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The same with another seed.
+    pub fn with_seed(&self, seed: u64) -> Trainer {
+        Trainer { seed, ..self.clone() }
+    }
+
+    /// The loss that is minimised, for learners that are one.
+    pub fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
+        self.configured.loss(train)
+    }
+
+    /// The data as the learner will see it: normalised where the recipe asks for it.
+    pub fn prepare(&self, data: Dataset) -> Result<Dataset> {
+        match &self.normalizer {
+            Some(normalizer) => normalizer.apply(data),
+            None => Ok(data),
+        }
+    }
+
+    /// Trains a ranker; see [`Recipe::fit`].
+    pub fn fit(
+        &self,
+        train: &Dataset,
+        valid: Option<&Dataset>,
+        start: Start<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ranker> {
+        if self.normalizer.is_none() {
+            return self.fit_prepared(train, valid, start, watch);
+        }
+        let train = self.prepare(train.clone())?;
+        let valid = valid.map(|valid| self.prepare(valid.clone())).transpose()?;
+        self.fit_prepared(&train, valid.as_ref(), start, watch)
+    }
+
+    /// Trains a ranker on data that went through [`prepare`](Trainer::prepare), without another copy of it.
+    pub fn fit_prepared(
+        &self,
+        train: &Dataset,
+        valid: Option<&Dataset>,
+        start: Start<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ranker> {
+        check_data(train, valid)?;
+        self.check_start(&start, train)?;
+        let data = train.fingerprint();
+        let fingerprint = start.checkpoint.map(|_| self.fingerprint(&data, valid, start.ranker));
+        let checkpoint = start.checkpoint.zip(fingerprint.as_deref());
+        let task = Task {
+            valid,
+            start: start.ranker.map(|ranker| &ranker.model),
+            checkpoint: checkpoint
+                .map(|(checkpoint, fingerprint)| FingerprintedCheckpoint { checkpoint, fingerprint }),
+            ..Task::new(train, &*self.metric, self.seed)
+        };
+        let mut fitted = self.configured.train(&task, watch)?;
+        let undefined = |valid: &Dataset| valid.queries().all(|q| self.metric.is_undefined(q.labels()));
+        if valid.is_some_and(undefined) {
+            let metric = self.metric.name();
+            fitted.record.notes.push(format!(
+                "{metric} is undefined for every validation query, so nothing was chosen by them"
+            ));
+        }
+        Ok(self.ranker(fitted, train, data))
+    }
+
+    /// Trains for each C of `cs` in turn, each time starting from the solutions before; ascending C are fastest. An
+    /// error where the learner has no such path.
+    pub fn path(&self, cs: &[f64], train: &Dataset, watch: &mut dyn Watch) -> Result<RegularizationPath> {
+        check_data(train, None)?;
+        self.check_path(cs)?;
+        let task = Task::new(train, &*self.metric, self.seed);
+        self.configured.path(cs, &task, watch)?.ok_or_else(|| self.no_path())
+    }
+
+    /// Rejects a learner without a path along C, or a C out of range.
+    pub fn check_path(&self, cs: &[f64]) -> Result<()> {
+        if !self.configured.has_path() {
+            return Err(self.no_path());
+        }
+        match cs.iter().find(|c| !(**c > 0.0 && c.is_finite())) {
+            Some(c) => Err(Error::parameter(format!("c is {c}; it must be finite and above 0"))),
+            None => Ok(()),
+        }
+    }
+
+    fn no_path(&self) -> Error {
+        let (name, able) = (&self.learner.name, learners::names_with_path().join(", "));
+        Error::parameter(format!("{name} has no path along C; learners that have one: {able}"))
+    }
+
+    fn ranker(&self, fitted: Fitted, train: &Dataset, data: String) -> Ranker {
+        let _ = data;
+        Ranker {
+            learner: self.learner.clone(),
+            parameters: self.configured.parameters.clone(),
+            metric: self.metric.name(),
+            conventions: self.metric.conventions().clone(),
+            seed: self.seed,
+            normalizer: self.normalizer.clone(),
+            columns: train.columns().clone(),
+            record: fitted.record,
+            model: fitted.model,
+        }
+    }
+
+    /// Rejects a start that the learner or the data does not fit.
+    fn check_start(&self, start: &Start<'_>, train: &Dataset) -> Result<()> {
+        if start.ranker.is_none() && start.checkpoint.is_none() {
+            return Ok(());
+        }
+        if !self.configured.continues {
+            let scorer = self.scorer().map_or(String::new(), |kind| format!(" with scorer {}", kind.name()));
+            return Err(Error::parameter(format!(
+                "{}{scorer} cannot start from a model or keep a checkpoint; boosted trees can",
+                self.learner.name
+            )));
+        }
+        let Some(ranker) = start.ranker else { return Ok(()) };
+        if ranker.normalizer != self.normalizer {
+            let before = ranker.normalizer.as_ref().map_or("none".into(), |n| format!("`{n}`"));
+            return Err(Error::parameter(format!(
+                "the model to start from was trained with another normalisation ({before}); use the same one"
+            )));
+        }
+        if ranker.columns != *train.columns() {
+            return Err(Error::parameter(
+                "the model to start from and the training data do not have the same feature columns",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Fingerprint of learner, parameters and data: equal for trainings that end with the same model.
+    fn fingerprint(&self, train: &str, valid: Option<&Dataset>, start: Option<&Ranker>) -> String {
+        let start = start.map(|r| serde_json::to_vec(&r.model).expect("a model is plain data"));
+        let conventions = serde_json::to_string(self.metric.conventions()).expect("plain data");
+        [
+            self.learner.name.clone(),
+            self.configured.parameters.to_string(),
+            self.seed.to_string(),
+            self.metric.name(),
+            conventions,
+            train.to_owned(),
+            valid.map_or(String::new(), Dataset::fingerprint),
+            start.map_or(String::new(), |bytes| checksum(&bytes)),
+        ]
+        .join("|")
+    }
+}
+
+/// Rejects data that nothing can be learned from.
+fn check_data(train: &Dataset, valid: Option<&Dataset>) -> Result<()> {
+    if train.is_empty() {
+        return Err(Error::data("there are no training documents"));
+    }
+    if train.width() == 0 {
+        return Err(Error::data("the training data has no features"));
+    }
+    if train.queries().all(|q| q.weight() == 0.0) {
+        return Err(Error::data("every training query has weight 0"));
+    }
+    match valid {
+        Some(valid) if valid.width() > train.width() => Err(Error::data(format!(
+            "the validation data has {} features, the training data only {}",
+            valid.width(),
+            train.width()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Choice::Named(name) => name,
+            Choice::Typed(entry) => entry.card.name,
+            Choice::Custom(loss) => &loss.name,
+        })
+    }
+}
+
+impl fmt::Debug for MetricChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MetricChoice::Named(name, _) => f.write_str(name),
+            MetricChoice::Custom(metric) => f.write_str(&metric.name()),
+        }
+    }
+}
