@@ -6,7 +6,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::losses::{QueryLoss, SecondOrder};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Bundle, CertifiedFit, LinearRisk, NewtonCg, Objective, Planes};
+use crate::solvers::{Bundle, CertifiedFit, CuttingPlanes, LinearRisk, NewtonCg, Objective};
 use crate::watch::{Stop, Watch};
 
 /// A gap at which weights of 0 count as the best there are.
@@ -82,7 +82,7 @@ pub fn fit_path(
 ) -> Vec<Fitted> {
     let margin = learner.solver();
     let risk = risk(learner.loss(task.train), margin, task);
-    let mut planes = Planes::under(&risk);
+    let mut planes = CuttingPlanes::under(&risk);
     let mut fits = Vec::with_capacity(path.len());
     for &c in path {
         let margin = Margin { bundle: Bundle { c, ..margin.bundle }, ..margin };

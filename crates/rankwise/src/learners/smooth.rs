@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::losses::listwise::ListNet;
 use crate::losses::{QueryLoss, Reweighted};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Ending, Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized};
+use crate::solvers::{Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized, Termination};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ pub(super) fn fit_reweighted(
     let (mut weights, mut rounds) = warm_start(smooth, task, watch);
     let (mut best, mut evaluations): (Option<(f64, LbfgsFit)>, u64) = (None, 0);
     for order in 0..orders {
-        let held = risk.held_at(&weights);
+        let held = risk.in_order_of(&weights);
         let objective = Regularized { risk: &held, c: smooth.c };
         let share = (smooth.rounds - rounds).div_ceil(orders - order);
         let optimiser = Lbfgs { rounds: share, tolerance: NEAR, ..Lbfgs::default() };
@@ -154,7 +154,7 @@ fn warm_start(smooth: &Smooth, task: &Task<'_>, watch: &mut dyn Watch) -> (Vec<f
 fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: LbfgsFit, watch: &dyn Watch) -> Fitted {
     let outcome = match fit.ending {
         _ if watch.stop().requested() => Outcome::Interrupted,
-        Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
+        Termination::RoundsUsedUp => Outcome::RoundsUsedUp,
         _ => Outcome::Converged,
     };
     let mut notes = Vec::new();

@@ -5,7 +5,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, ConvexLoss, ExpGain, L3, Mle};
 use crate::learners::{self, Fitted, Learner, Start, Task};
-use crate::losses::conditional::Form;
+use crate::losses::conditional::ConditionalObjective;
 use crate::metrics::evaluate;
 use crate::models::{Model, Outcome};
 use crate::watch::Watch;
@@ -14,7 +14,7 @@ use toml::{Table as Settings, Value};
 /// A conditional model with its parameters.
 pub(super) struct Chosen {
     pub(super) learner: &'static learners::Entry,
-    pub(super) form: Form,
+    pub(super) form: ConditionalObjective,
     pub(super) settings: Settings,
 }
 
@@ -77,12 +77,12 @@ impl Chosen {
     }
 }
 
-fn form_of(study: &str, learner: &learners::Entry) -> Result<Form> {
+fn form_of(study: &str, learner: &learners::Entry) -> Result<ConditionalObjective> {
     let forms = [
-        (Mle::CARD.name, Form::Mle),
-        (ConvexLoss::CARD.name, Form::ConvexLoss),
-        (ExpGain::CARD.name, Form::ExpGain),
-        (L3::CARD.name, Form::L3),
+        (Mle::CARD.name, ConditionalObjective::Mle),
+        (ConvexLoss::CARD.name, ConditionalObjective::ConvexLoss),
+        (ExpGain::CARD.name, ConditionalObjective::ExpGain),
+        (L3::CARD.name, ConditionalObjective::L3),
     ];
     let found = forms.iter().find(|(name, _)| *name == learner.card.name);
     found.map(|(_, form)| *form).ok_or_else(|| {

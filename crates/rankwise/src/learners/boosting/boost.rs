@@ -37,7 +37,7 @@ pub(in crate::learners) fn fit_loss(
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Fitted> {
-    let skipped = task.train.queries().filter(|q| !loss.is_informed_by(q.labels())).count();
+    let skipped = task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
     let target = MeanLoss { data: task.train, loss, seed: task.seed };
     let boost = Boost { target: &target, boosting, base: vec![0.0], combine: Combine::Sum, average: None };
     let mut fitted = boost.fit(task, watch)?;

@@ -10,7 +10,7 @@ use crate::card::Card;
 use crate::error::Result;
 use crate::learners::margin::check_above_zero;
 use crate::learners::{Fitted, Learner, Task};
-use crate::losses::{Lambda, LambdaMeasure, LambdaSettings};
+use crate::losses::{Lambda, LambdaMetric, LambdaSettings};
 use crate::metrics::Gain;
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct LambdaMart {
     /// The measure to raise: `ndcg`, `map`, `mrr` or `err`.
-    pub measure: LambdaMeasure,
+    pub measure: LambdaMetric,
     /// Pairs count of which at least one document is among the first k; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
@@ -41,7 +41,7 @@ pub struct LambdaMart {
 
 impl Default for LambdaMart {
     fn default() -> Self {
-        let LambdaSettings { measure, gain, threshold, max_grade, k, sigma, normalize, .. } =
+        let LambdaSettings { metric: measure, gain, threshold, max_grade, k, sigma, normalize, .. } =
             LambdaSettings::default();
         LambdaMart { measure, k, sigma, normalize, gain, threshold, max_grade, boosting: Boosting::default() }
     }
@@ -65,7 +65,7 @@ impl Learner for LambdaMart {
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let settings = LambdaSettings {
-            measure: self.measure,
+            metric: self.measure,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,

@@ -2,7 +2,7 @@
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::trees::{Growth, MAX_BINS, Order};
+use crate::trees::{Growth, GrowthPolicy, MAX_BINS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Boosting {
     /// The most tests from root to leaf; 0 for no limit but the leaves.
     pub depth: usize,
     /// Which leaf is split next: `leaf` (the best one), `depth` (level by level) or `oblivious` (one test a level).
-    pub order: Order,
+    pub order: GrowthPolicy,
     /// The most bins that a feature's values are put in, 2 to 255.
     pub bins: usize,
     /// The fewest documents in a leaf, at least 1; in oblivious trees, for a split of a leaf to count.
@@ -54,7 +54,7 @@ impl Default for Boosting {
             rate: 0.1,
             leaves: 31,
             depth: 0,
-            order: Order::Leaf,
+            order: GrowthPolicy::LeafWise,
             bins: MAX_BINS,
             min_rows: 20,
             min_weight: 1e-3,
@@ -109,16 +109,16 @@ impl Boosting {
 
     fn growth_as_is(&self) -> Growth {
         Growth {
-            order: self.order,
-            leaves: self.leaves,
-            depth: self.depth,
-            min_rows: self.min_rows,
-            min_weight: self.min_weight,
-            min_gain: self.min_gain,
+            policy: self.order,
+            num_leaves: self.leaves,
+            max_depth: self.depth,
+            min_data_in_leaf: self.min_rows,
+            min_child_weight: self.min_weight,
+            min_split_gain: self.min_gain,
             l1: self.l1,
             l2: self.l2,
-            tree_features: self.tree_features,
-            split_features: self.split_features,
+            feature_fraction: self.tree_features,
+            feature_fraction_per_split: self.split_features,
             monotone: Vec::new(),
         }
     }
@@ -174,8 +174,13 @@ mod tests {
         assert!(refused(|b| b.l2 = -1.0).contains("l2 is -1"));
         assert!(refused(|b| b.drop = 1.0).contains("drop is 1"));
         assert!(refused(|b| b.monotone = "3".into()).contains("`3`"));
-        assert!(refused(|b| (b.order, b.leaves) = (Order::Oblivious, 1 << 13)).contains("leaves is 8192"));
-        assert!(refused(|b| (b.order, b.monotone) = (Order::Oblivious, "3:up".into())).contains("oblivious"));
+        assert!(
+            refused(|b| (b.order, b.leaves) = (GrowthPolicy::Oblivious, 1 << 13)).contains("leaves is 8192")
+        );
+        assert!(
+            refused(|b| (b.order, b.monotone) = (GrowthPolicy::Oblivious, "3:up".into()))
+                .contains("oblivious")
+        );
         assert!(Boosting { monotone: "3:up, 4:down".into(), ..Boosting::default() }.check().is_ok());
     }
 }

@@ -24,10 +24,10 @@
 use super::fitting::{figures, skipped_note, start_at, units};
 use super::parameters::Conditional;
 use crate::learners::{Fitted, Task};
-use crate::losses::conditional::Form;
+use crate::losses::conditional::ConditionalObjective;
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
-use crate::solvers::{DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk};
+use crate::solvers::{DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk};
 use crate::watch::{Stop, Watch};
 
 /// Steps of L-BFGS on one draw.
@@ -55,7 +55,7 @@ struct Path {
 /// Starts can be compared where the form is a ratio, free of the unknown constant; for others there is only one.
 pub(super) fn fit_adaptively(
     parameters: &Conditional,
-    form: Form,
+    form: ConditionalObjective,
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Fitted {
@@ -73,7 +73,13 @@ pub(super) fn fit_adaptively(
 }
 
 /// Draws and minimises in turn.
-fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, watch: &mut dyn Watch) -> Path {
+fn follow(
+    parameters: &Conditional,
+    form: ConditionalObjective,
+    start: u64,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Path {
     let c = parameters.c;
     let mut w = start_at(start, task.train.width(), task.seed);
     let (mut fell, mut evaluations) = (Vec::new(), 0);
@@ -90,7 +96,7 @@ fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, wat
         if fell.len() as u64 == parameters.redraws || watch.stop().requested() {
             let data_weights = risk.in_data_units(&fit.weights).into_owned();
             let (skipped, rankings) = (risk.skipped(), risk.rankings());
-            let share = risk.effective_share(&fit.weights);
+            let share = risk.effective_fraction(&fit.weights);
             return Path { fit, fell, evaluations, skipped, rankings, share, data_weights };
         }
         w = fit.weights;
@@ -101,7 +107,7 @@ fn follow(parameters: &Conditional, form: Form, start: u64, task: &Task<'_>, wat
 /// does not count.
 fn risk_at<'a>(
     parameters: &Conditional,
-    form: Form,
+    form: ConditionalObjective,
     v: &[f64],
     seed: u64,
     task: &Task<'a>,
@@ -109,7 +115,7 @@ fn risk_at<'a>(
 ) -> SampledRisk<'a> {
     let units = units(parameters, task);
     let weights = units.in_data_units(v).into_owned();
-    let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
+    let law = SampledObjective { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units, law, stop, |query, goods, bads| {
         let twice_kappa = 2.0 * parameters.kappa.of(goods.len(), bads.len());
         let exponents = |class: &[usize]| {
@@ -126,7 +132,7 @@ fn risk_at<'a>(
         let log_size = (parameters.samples as f64).ln();
         let log_weight = |i: usize| {
             let state = sample.state(i);
-            product(&good, state.bads_ahead()) - product(&bad, state.goods_behind()) - log_size
+            product(&good, state.non_relevant_ahead()) - product(&bad, state.relevant_behind()) - log_size
         };
         let drawn = (1..sample.len()).map(log_weight);
         let log_weights = std::iter::once(f64::NEG_INFINITY).chain(drawn).collect();

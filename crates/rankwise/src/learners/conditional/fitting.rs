@@ -3,11 +3,12 @@
 use super::adaptive::fit_adaptively;
 use super::parameters::{Conditional, Method};
 use crate::learners::{Fitted, Task};
-use crate::losses::conditional::{ExactAuc, Form};
+use crate::losses::conditional::{ConditionalObjective, ExactAuc};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
-    DrawnRankings, Ending, LbfgsFit, LinearRisk, Objective, Regularized, SampledLaw, SampledRisk, Units,
+    DrawnRankings, FeatureUnits, LbfgsFit, LinearRisk, Objective, Regularized, SampledObjective, SampledRisk,
+    Termination,
 };
 use crate::watch::{Stop, Watch};
 use rand::RngExt;
@@ -16,7 +17,12 @@ use rand::RngExt;
 const SAME: f64 = 1e-3;
 
 /// Learns the linear model of least `‖w‖²/C + R(w)`.
-pub(super) fn fit(parameters: &Conditional, form: Form, task: &Task<'_>, watch: &mut dyn Watch) -> Fitted {
+pub(super) fn fit(
+    parameters: &Conditional,
+    form: ConditionalObjective,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Fitted {
     match parameters.method {
         Method::Exact => {
             let loss = ExactAuc { form, kappa: parameters.kappa, threshold: parameters.threshold };
@@ -39,12 +45,12 @@ pub(super) fn fit(parameters: &Conditional, form: Form, task: &Task<'_>, watch: 
 /// The risk over rankings drawn once for each query; all weigh the same.
 pub(crate) fn sampled_risk<'a>(
     parameters: &Conditional,
-    form: Form,
+    form: ConditionalObjective,
     task: &Task<'a>,
     stop: &Stop,
 ) -> SampledRisk<'a> {
     let sampler = parameters.sampler();
-    let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
+    let law = SampledObjective { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units(parameters, task), law, stop, |query, goods, bads| {
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
         let seed = rng::derive(task.seed, &[query.index() as u64]);
@@ -55,8 +61,8 @@ pub(crate) fn sampled_risk<'a>(
 }
 
 /// The units that weights are sought in.
-pub(super) fn units(parameters: &Conditional, task: &Task<'_>) -> Units {
-    if parameters.scale { Units::deviations(task.train) } else { Units::default() }
+pub(super) fn units(parameters: &Conditional, task: &Task<'_>) -> FeatureUnits {
+    if parameters.scale { FeatureUnits::deviations(task.train) } else { FeatureUnits::default() }
 }
 
 /// The best of the minima found.
@@ -120,7 +126,7 @@ impl Found {
         }
         let outcome = match self.fit.ending {
             _ if stop.requested() => Outcome::Interrupted,
-            Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
+            Termination::RoundsUsedUp => Outcome::RoundsUsedUp,
             _ => Outcome::Converged,
         };
         let mut notes = skipped_note(skipped);

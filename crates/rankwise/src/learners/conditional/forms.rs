@@ -7,7 +7,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::{ByLoss, Fitted, Learner, Task};
 use crate::losses::QueryLoss;
-use crate::losses::conditional::{ExactAuc, Form, Gain};
+use crate::losses::conditional::{ConditionalObjective, ExactAuc, RankingGain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Mle(pub Conditional);
 
 impl Default for Mle {
     fn default() -> Self {
-        Mle(Conditional { gain: Gain::Auc, method: Method::Exact, ..Conditional::default() })
+        Mle(Conditional { gain: RankingGain::Auc, method: Method::Exact, ..Conditional::default() })
     }
 }
 
@@ -39,11 +39,11 @@ impl Learner for Mle {
     };
 
     fn check(&self) -> Result<()> {
-        self.0.check(Form::Mle)
+        self.0.check(ConditionalObjective::Mle)
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::Mle, task, watch))
+        Ok(fit(&self.0, ConditionalObjective::Mle, task, watch))
     }
 }
 
@@ -66,11 +66,11 @@ impl Learner for ConvexLoss {
     };
 
     fn check(&self) -> Result<()> {
-        self.0.check(Form::ConvexLoss)
+        self.0.check(ConditionalObjective::ConvexLoss)
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::ConvexLoss, task, watch))
+        Ok(fit(&self.0, ConditionalObjective::ConvexLoss, task, watch))
     }
 }
 
@@ -100,11 +100,11 @@ impl Learner for ExpGain {
     };
 
     fn check(&self) -> Result<()> {
-        self.0.check(Form::ExpGain)
+        self.0.check(ConditionalObjective::ExpGain)
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::ExpGain, task, watch))
+        Ok(fit(&self.0, ConditionalObjective::ExpGain, task, watch))
     }
 }
 
@@ -134,11 +134,11 @@ impl Learner for L3 {
     };
 
     fn check(&self) -> Result<()> {
-        self.0.check(Form::L3)
+        self.0.check(ConditionalObjective::L3)
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(fit(&self.0, Form::L3, task, watch))
+        Ok(fit(&self.0, ConditionalObjective::L3, task, watch))
     }
 }
 
@@ -158,7 +158,7 @@ macro_rules! by_exact_auc {
     };
 }
 
-by_exact_auc!(Mle, Form::Mle);
-by_exact_auc!(ConvexLoss, Form::ConvexLoss);
-by_exact_auc!(ExpGain, Form::ExpGain);
-by_exact_auc!(L3, Form::L3);
+by_exact_auc!(Mle, ConditionalObjective::Mle);
+by_exact_auc!(ConvexLoss, ConditionalObjective::ConvexLoss);
+by_exact_auc!(ExpGain, ConditionalObjective::ExpGain);
+by_exact_auc!(L3, ConditionalObjective::L3);

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::learners::margin::check_above_zero;
-use crate::losses::conditional::{Chain, Form, Gain, Kappa, RankingLoss, Restarts, Sampler};
+use crate::losses::conditional::{
+    ConditionalObjective, GibbsSampler, Kappa, RankingGain, RankingLoss, RankingSampler, Restarts,
+};
 use crate::metrics::Discount;
 use crate::solvers::Lbfgs;
 use schemars::JsonSchema;
@@ -36,7 +38,7 @@ pub enum RestartAt {
 #[schemars(inline)]
 pub struct Conditional {
     /// What a ranking gains: `auc`, `map` or `ndcg` (goods worth 1, bads 0).
-    pub gain: Gain,
+    pub gain: RankingGain,
     /// Sums over rankings: `exact` (auc only), `sampled` once beforehand, or `adaptive`, drawn anew while learning.
     pub method: Method,
     /// How much a pair counts: `one`, or `pairs` for 1/(n⁺n⁻).
@@ -78,7 +80,7 @@ pub struct Conditional {
 impl Default for Conditional {
     fn default() -> Self {
         Conditional {
-            gain: Gain::Ndcg,
+            gain: RankingGain::Ndcg,
             method: Method::Sampled,
             kappa: Kappa::One,
             c: 1.0,
@@ -103,10 +105,10 @@ impl Default for Conditional {
 
 impl Conditional {
     /// Refuses what is out of range, or makes no sense for the form.
-    pub(super) fn check(&self, form: Form) -> Result<()> {
+    pub(super) fn check(&self, form: ConditionalObjective) -> Result<()> {
         check_above_zero("c", self.c)?;
         check_above_zero("threshold", self.threshold.into())?;
-        if self.method == Method::Exact && self.gain != Gain::Auc {
+        if self.method == Method::Exact && self.gain != RankingGain::Auc {
             return Err(Error::parameter(
                 "method is exact, for which gain must be auc; there is no closed form for map and ndcg, so take \
                  method sampled or adaptive",
@@ -130,7 +132,7 @@ impl Conditional {
                 "starts is {starts}; the objective is convex, so there is one minimum and 1 is enough"
             )));
         }
-        if self.starts > 1 && self.method == Method::Adaptive && form == Form::L3 {
+        if self.starts > 1 && self.method == Method::Adaptive && form == ConditionalObjective::L3 {
             return Err(Error::parameter(format!(
                 "starts is {}; minima over rankings drawn anew cannot be compared, so it must be 1 where method is \
                  adaptive",
@@ -150,17 +152,17 @@ impl Conditional {
         RankingLoss { gain: self.gain, k: self.k, discount: self.discount }
     }
 
-    pub(crate) fn sampler(&self) -> Sampler {
+    pub(crate) fn sampler(&self) -> RankingSampler {
         let restarts = match self.restarts {
             RestartAt::Ends => Restarts::Ends { best: self.best },
             RestartAt::Ladder => Restarts::Ladder { rungs: self.rungs, skew: self.skew },
         };
-        Sampler { size: self.samples, steps: self.steps, thinning: self.thinning, restarts }
+        RankingSampler { size: self.samples, steps: self.steps, thinning: self.thinning, restarts }
     }
 
     /// The chain that starts near where it leads, so a few sweeps are enough.
-    pub(super) fn chain(&self) -> Chain {
-        Chain { size: self.samples, sweeps: 5, thinning: self.thinning }
+    pub(super) fn chain(&self) -> GibbsSampler {
+        GibbsSampler { size: self.samples, sweeps: 5, thinning: self.thinning }
     }
 
     pub(crate) fn optimiser(&self) -> Lbfgs {

@@ -124,10 +124,10 @@ struct Bag {
 impl RandomForest {
     fn growth(&self) -> Growth {
         Growth {
-            leaves: self.leaves,
-            depth: self.depth,
-            min_rows: self.min_rows,
-            split_features: self.split_features,
+            num_leaves: self.leaves,
+            max_depth: self.depth,
+            min_data_in_leaf: self.min_rows,
+            feature_fraction_per_split: self.split_features,
             ..Growth::default()
         }
     }

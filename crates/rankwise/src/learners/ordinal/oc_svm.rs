@@ -17,9 +17,9 @@ use crate::card::Card;
 use crate::error::Result;
 use crate::learners::margin::{self, Margin};
 use crate::learners::{Fitted, Learner, Task};
-use crate::losses::{Constraints, ThresholdHinge};
+use crate::losses::{ThresholdConstraints, ThresholdHinge};
 use crate::models::Model;
-use crate::solvers::{Bundle, ThresholdRisk, Units};
+use crate::solvers::{Bundle, FeatureUnits, ThresholdRisk};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,14 +37,14 @@ pub struct OcSvm {
     /// Whether w is in units of the features' standard deviations; false for features as they stand.
     pub scale: bool,
     /// Which documents a threshold is to part: `explicit` (those of the two grades next to it) or `implicit` (all).
-    pub constraints: Constraints,
+    pub constraints: ThresholdConstraints,
     /// Whether all grades count the same in sum, however many documents they have; false as published.
     pub balance: bool,
 }
 
 impl Default for OcSvm {
     fn default() -> Self {
-        let constraints = Constraints::Explicit;
+        let constraints = ThresholdConstraints::Explicit;
         OcSvm { c: 1.0, gap: 1e-3, rounds: 2000, scale: true, constraints, balance: true }
     }
 }
@@ -66,7 +66,7 @@ impl Learner for OcSvm {
         let grading = Grading::of(data, Self::CARD.name)?;
         let weights = if self.balance { grading.balanced_weights() } else { grading.weights.clone() };
         let hinge = ThresholdHinge::new(grading.ranks.clone(), weights, self.constraints);
-        let units = if self.scale { Units::deviations(data) } else { Units::default() };
+        let units = if self.scale { FeatureUnits::deviations(data) } else { FeatureUnits::default() };
         let risk = ThresholdRisk::new(data, units, hinge);
         let fit = self.margin().bundle.minimize(&risk, watch);
         let mut record = margin::record(&fit, self.margin(), watch.stop());

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::learners::margin::check_above_zero;
 use crate::learners::smooth::{self, Smooth, check_count};
 use crate::learners::{ByLoss, Fitted, Learner, Task};
-use crate::losses::{Lambda, LambdaMeasure, LambdaSettings, QueryLoss};
+use crate::losses::{Lambda, LambdaMetric, LambdaSettings, QueryLoss};
 use crate::metrics::Gain;
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct LambdaRank {
     /// The measure to raise: `ndcg`, `map`, `mrr` or `err`.
-    pub measure: LambdaMeasure,
+    pub measure: LambdaMetric,
     /// Pairs count of which at least one document is among the first k; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
@@ -42,7 +42,8 @@ pub struct LambdaRank {
 
 impl Default for LambdaRank {
     fn default() -> Self {
-        let LambdaSettings { measure, gain, threshold, max_grade, sigma, .. } = LambdaSettings::default();
+        let LambdaSettings { metric: measure, gain, threshold, max_grade, sigma, .. } =
+            LambdaSettings::default();
         let k = 0;
         LambdaRank {
             measure,
@@ -91,7 +92,7 @@ impl ByLoss for LambdaRank {
 impl LambdaRank {
     fn loss(&self) -> Result<Lambda> {
         Lambda::new(LambdaSettings {
-            measure: self.measure,
+            metric: self.measure,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,
