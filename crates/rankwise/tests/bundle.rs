@@ -18,7 +18,7 @@ const QUERIES: usize = 6;
 const DOCUMENTS: usize = 5;
 const WIDTH: usize = 4;
 
-/// Six queries of five documents, each with goods and bads, four features, grades that follow no rule.
+/// Six queries of five documents, each with relevant and non-relevant documents, four features, grades that follow no rule.
 fn small_data(seed: u64) -> Dataset {
     let mut random = rng::stream(seed, &[]);
     let values = (0..QUERIES * DOCUMENTS * WIDTH).map(|_| random.random::<f32>() * 2.0 - 1.0).collect();

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts};
 use rankwise::learners::ordinal::oc_svm::OcSvm;
 use rankwise::learners::{Fitted, Learner, Start, Task};
-use rankwise::losses::Constraints;
+use rankwise::losses::ThresholdConstraints;
 use rankwise::metrics::{Conventions, parse};
 use rankwise::models::Model;
 use rankwise::rng;
@@ -39,14 +39,19 @@ fn small_data(seed: u64, grades: usize, follow: f32) -> Dataset {
 
 /// `min ½‖w‖² + C Σ v_i ξ_ir / Σ v_i` over weights, thresholds and one slack per document and threshold that count
 /// for each other, by the other solver.
-fn optimum_written_out(data: &Dataset, grades: usize, constraints: Constraints, c: f64) -> (f64, Vec<f64>) {
+fn optimum_written_out(
+    data: &Dataset,
+    grades: usize,
+    constraints: ThresholdConstraints,
+    c: f64,
+) -> (f64, Vec<f64>) {
     let (mut rows, mut right, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     let head = WIDTH + grades - 1;
     for query in data.queries() {
         for (row, &label) in query.rows().zip(query.labels()) {
             for r in 0..grades - 1 {
                 let label = label as usize;
-                if constraints == Constraints::Explicit && label != r && label != r + 1 {
+                if constraints == ThresholdConstraints::Explicit && label != r && label != r + 1 {
                     continue;
                 }
                 // y·(w·x − b_r) ≥ 1 − ξ, as −y·w·x + y·b_r − ξ ≤ −1
@@ -90,7 +95,7 @@ fn optimum_written_out(data: &Dataset, grades: usize, constraints: Constraints, 
     (solver.solution.obj_val, solver.solution.x[..WIDTH].to_vec())
 }
 
-fn learn(train: &Dataset, c: f64, constraints: Constraints) -> Fitted {
+fn learn(train: &Dataset, c: f64, constraints: ThresholdConstraints) -> Fitted {
     let metric = parse("ndcg", &Conventions::default()).unwrap();
     let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     let learner = OcSvm { c, gap: 1e-7, rounds: 5000, scale: false, constraints, balance: false };
@@ -98,7 +103,7 @@ fn learn(train: &Dataset, c: f64, constraints: Constraints) -> Fitted {
 }
 
 /// The objective at the model's own weights and thresholds, by the formula.
-fn objective(data: &Dataset, model: &Model, constraints: Constraints, c: f64) -> f64 {
+fn objective(data: &Dataset, model: &Model, constraints: ThresholdConstraints, c: f64) -> f64 {
     let Model::Ordinal { weights, thresholds, .. } = model else { panic!("an ordinal model") };
     let (mut loss, mut total) = (0.0, 0.0);
     for query in data.queries() {
@@ -106,7 +111,7 @@ fn objective(data: &Dataset, model: &Model, constraints: Constraints, c: f64) ->
             let score = row.dot(weights);
             for (r, b) in thresholds.iter().enumerate() {
                 let gap = label - r as f32;
-                let counts = constraints == Constraints::Implicit || gap == 0.0 || gap == 1.0;
+                let counts = constraints == ThresholdConstraints::Implicit || gap == 0.0 || gap == 1.0;
                 let hinge = if gap <= 0.0 { 1.0 + score - b } else { 1.0 - score + b };
                 loss += if counts { query.weight() * hinge.max(0.0) } else { 0.0 };
             }
@@ -123,7 +128,7 @@ fn the_optimum_is_that_of_an_independent_solver() {
         let data = small_data(seed, grades, follow);
         for (c, constraints) in [0.1, 1.0, 10.0, 1000.0]
             .into_iter()
-            .flat_map(|c| [(c, Constraints::Explicit), (c, Constraints::Implicit)])
+            .flat_map(|c| [(c, ThresholdConstraints::Explicit), (c, ThresholdConstraints::Implicit)])
         {
             let fitted = learn(&data, c, constraints);
             let (optimum, weights) = optimum_written_out(&data, grades, constraints, c);
@@ -138,7 +143,7 @@ fn the_optimum_is_that_of_an_independent_solver() {
             assert!(0.5 * distance < 1e-5 * optimum, "{what}: {found:?} for {weights:?}");
             assert!(thresholds.is_sorted() && thresholds.len() == grades - 1, "{what}: {thresholds:?}");
             let equal = thresholds.windows(2).any(|pair| pair[0] == pair[1]);
-            held_together += usize::from(equal && constraints == Constraints::Explicit);
+            held_together += usize::from(equal && constraints == ThresholdConstraints::Explicit);
         }
     }
     assert!(held_together >= 4, "the order held thresholds together only {held_together} times");

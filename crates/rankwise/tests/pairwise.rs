@@ -8,7 +8,7 @@ use rankwise::data::{Dataset, Features, Parts};
 use rankwise::losses::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge};
 use rankwise::rng;
 use rankwise::solvers::{
-    Bundle, CertifiedFit, Curvature, Ending, Lbfgs, LinearRisk, NewtonCg, Objective, Regularized,
+    Bundle, CertifiedFit, Curvature, Lbfgs, LinearRisk, NewtonCg, Objective, Regularized, Termination,
 };
 use rankwise::watch::{Silent, Step, Stop, Watch};
 
@@ -156,7 +156,7 @@ fn two_smooth_solvers_agree() {
         let solver = Lbfgs { tolerance: 1e-12, ..Lbfgs::default() };
         let objective = Regularized { risk: &risk, c };
         let fit = solver.minimize(&objective, vec![0.5; WIDTH], &mut Silent::default());
-        assert!(matches!(fit.ending, Ending::Converged | Ending::Stalled), "{fit:?}");
+        assert!(matches!(fit.ending, Termination::Converged | Termination::Stalled), "{fit:?}");
         assert!((fit.value - newton.primal).abs() < 1e-12 * newton.primal, "{} {}", fit.value, newton.primal);
         let scale = newton.weights.iter().fold(1.0_f64, |m, w| m.max(w.abs()));
         for (a, b) in fit.weights.iter().zip(&newton.weights) {

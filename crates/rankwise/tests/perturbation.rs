@@ -2,7 +2,7 @@
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use rand::RngExt;
-use rankwise::losses::perturbation::{MinPerturb, Spacing};
+use rankwise::losses::perturbation::{MarginSpacing, MinPerturb};
 use rankwise::losses::{QueryLoss, ScoredQuery};
 use rankwise::metrics::Discount;
 use rankwise::rng;
@@ -40,7 +40,7 @@ fn the_least_perturbation_is_that_of_a_linear_programme() {
         let n = 2 + seed as usize % 11;
         let (labels, scores) = random_case(seed, n);
         let k = [3, usize::MAX][seed as usize % 2];
-        let spacing = [Spacing::Equal, Spacing::Gap][seed as usize / 2 % 2];
+        let spacing = [MarginSpacing::Equal, MarginSpacing::Gap][seed as usize / 2 % 2];
         let loss =
             MinPerturb { margin: 0.3, spacing, k: if k == 3 { 3 } else { 0 }, discount: Discount::Log2 };
         let mut programme = Problem::new(OptimizationDirection::Minimize);
@@ -49,8 +49,8 @@ fn the_least_perturbation_is_that_of_a_linear_programme() {
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| labels[i] > labels[j])
         {
             let margin = match spacing {
-                Spacing::Equal => 0.3,
-                Spacing::Gap => 0.3 * f64::from(labels[i] - labels[j]),
+                MarginSpacing::Equal => 0.3,
+                MarginSpacing::Gap => 0.3 * f64::from(labels[i] - labels[j]),
             };
             let terms = [(raised[i], 1.0), (raised[j], -1.0)];
             programme.add_constraint(&terms[..], ComparisonOp::Ge, margin + scores[j] - scores[i]);

@@ -1,4 +1,4 @@
-//! Several losses of one query as one: their weighted sum, or the largest of them (Chakrabarti et al., KDD 2008).
+//! Several losses of one query combined: their weighted sum or their maximum (Chakrabarti et al., KDD 2008).
 //!
 //! ```text
 //! separate slacks:  L(s) = Σ_l a_l·L_l(s)          shared slack:  L(s) = max_l a_l·L_l(s)
@@ -11,22 +11,22 @@ use crate::metrics::Discount;
 
 pub(super) const CARD: Card = Card {
     name: "combined",
-    title: "Several losses as one",
-    summary: "The weighted sum of several losses, or the largest of them, query by query.",
+    title: "Combination of losses",
+    summary: "The weighted sum or the maximum of several losses, computed per query.",
     citations: &["chakrabarti2008structured"],
 };
 
-/// Several losses with their weights.
+/// Several losses with weights.
 pub struct Combined {
-    /// Weight (at least 0) and loss.
+    /// The weights, at least 0, and the losses.
     pub parts: Vec<(f64, Box<dyn QueryLoss>)>,
-    /// Whether only the largest counts.
+    /// Whether to take the maximum instead of the sum.
     pub shared: bool,
 }
 
 impl Combined {
-    /// The hinges of AUC, MAP, NDCG at 10 and MRR, summed.
-    pub(super) fn of_all_measures() -> Combined {
+    /// The sum of the structured hinges of AUC, MAP, NDCG@10 and MRR.
+    pub(super) fn of_all_metrics() -> Combined {
         let threshold = 1.0;
         let ndcg = NdcgSearch { threshold, k: 10, discount: Discount::Log2 };
         let losses: [Box<dyn QueryLoss>; 4] = [
@@ -68,8 +68,8 @@ impl QueryLoss for Combined {
         }
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.parts.iter().any(|(weight, loss)| *weight > 0.0 && loss.is_informed_by(labels))
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.parts.iter().any(|(weight, loss)| *weight > 0.0 && loss.has_signal(labels))
     }
 }
 
@@ -77,7 +77,8 @@ impl QueryLoss for Combined {
 mod tests {
     use super::*;
 
-    /// One bad ahead of one good, scores 1 and 0: AUC loses 1, AP ½, each plus a lead of 2.
+    /// A non-relevant document ahead of a relevant one, with scores 1 and 0: AUC loses 1, AP ½, each plus a lead of
+    /// 2.
     #[test]
     fn two_documents_by_hand() {
         let query = ScoredQuery { labels: &[0.0, 1.0], scores: &[1.0, 0.0], seed: 0 };

@@ -1,25 +1,27 @@
-//! The λ-gradients of LambdaRank and LambdaMART (Burges, Ragno and Le 2006; Burges 2010): the pair logistic loss,
-//! each pair weighted by what a measure Z would change were its two documents to swap places.
+//! The λ-gradients of LambdaRank and LambdaMART (Burges, Ragno and Le 2006; Burges 2010): the pairwise logistic loss,
+//! where each pair is weighted by how much a metric Z would change if its two documents swapped positions.
 //!
 //! ```text
 //! ρᵢⱼ = 1/(1 + exp(σ(sᵢ − sⱼ))) ,   λᵢⱼ = σ·ρᵢⱼ·|ΔZᵢⱼ| ,   hᵢⱼ = σ²·ρᵢⱼ(1 − ρᵢⱼ)·|ΔZᵢⱼ|        rᵢ > rⱼ
 //! ∂L/∂sᵢ −= λᵢⱼ ,   ∂L/∂sⱼ += λᵢⱼ ,   curvature of i and j += hᵢⱼ ,   L = Σ |ΔZᵢⱼ|·ln(1 + exp(−σ(sᵢ − sⱼ)))
 //! ```
-//! ΔZ belongs to the present order, documents of equal score in the order of the query, and changes with it: no
-//! function has this gradient. It is the derivative of L with the weights held fast.
+//! ΔZ depends on the current ranking (documents with equal scores are in input order), so no function has this
+//! gradient. It is the derivative of L with the weights treated as constants.
 //!
-//! With a truncation k, pairs count of which at least one document is among the first k, and the ideal DCG is that
-//! of the first k places; discounts are not cut, nor are the other measures. That is LightGBM's
-//! `lambdarank_truncation_level`. `normalize` is its `lambdarank_norm`: unless all scores are equal, `|ΔZᵢⱼ|` is
-//! divided by `0.01 + |sᵢ − sⱼ|`; then all of a query's λ and h are multiplied by `log₂(1 + Λ)/Λ`, `Λ = 2 Σ λᵢⱼ`.
+//! With a truncation k, only pairs with at least one document in the top k contribute, and the ideal DCG is that of
+//! the top k. Discounts are not truncated, nor are the other metrics. This is LightGBM's
+//! `lambdarank_truncation_level`. `normalize` is LightGBM's `lambdarank_norm`: unless all scores are equal, `|ΔZᵢⱼ|`
+//! is divided by `0.01 + |sᵢ − sⱼ|`; then all λ and h of a query are multiplied by `log₂(1 + Λ)/Λ`, `Λ = 2 Σ λᵢⱼ`.
 //!
-//! NDCG-Loss2++ of LambdaLoss (Wang, Li, Golbandi, Bendersky and Najork, CIKM 2018) is the same loss with other weights:
+//! NDCG-Loss2++ of LambdaLoss (Wang, Li, Golbandi, Bendersky and Najork, CIKM 2018) is the same loss with other
+//! weights:
 //!
 //! ```text
 //! |ΔZᵢⱼ| = |gᵢ − gⱼ|·(|uᵢ − uⱼ| + μ(v_d − v_{d+1})) ,   v_d = 1/log₂(1 + d) ,   d = ranks from i to j
 //! ```
-//! with g the gain over its ideal and u the discount of a place. With the order held fast L is convex; its sum over d
-//! (μ alone) bounds the loss of NDCG. The paper takes logarithms to base 2, which is a factor of ours.
+//! where g is the gain divided by the ideal DCG, and u the discount of a position. With a fixed ranking, L is convex;
+//! the μ term alone is an upper bound on one minus NDCG. The paper uses logarithms to base 2, which differ from ours
+//! by a constant factor.
 
 mod pairs;
 mod swaps;
@@ -41,55 +43,55 @@ const fn card(name: &'static str, title: &'static str, summary: &'static str) ->
 pub(super) const NDCG: Card = card(
     "lambda-ndcg",
     "λ-gradients for NDCG",
-    "The pair logistic loss, each pair weighted by what NDCG would change were its documents to swap places.",
+    "The pairwise logistic loss, where each pair is weighted by how much NDCG would change if its documents swapped positions.",
 );
 
 pub(super) const MAP: Card = card(
     "lambda-map",
     "λ-gradients for MAP",
-    "The pair logistic loss, each pair weighted by what average precision would change by a swap.",
+    "The pairwise logistic loss, where each pair is weighted by how much average precision would change if its documents swapped positions.",
 );
 
 pub(super) const MRR: Card = card(
     "lambda-mrr",
     "λ-gradients for MRR",
-    "The pair logistic loss, each pair weighted by what the reciprocal rank would change by a swap.",
+    "The pairwise logistic loss, where each pair is weighted by how much the reciprocal rank would change if its documents swapped positions.",
 );
 
 pub(super) const ERR: Card = card(
     "lambda-err",
     "λ-gradients for ERR",
-    "The pair logistic loss, each pair weighted by what the expected reciprocal rank would change by a swap.",
+    "The pairwise logistic loss, where each pair is weighted by how much the expected reciprocal rank would change if its documents swapped positions.",
 );
 
 pub(super) const LOSS: Card = Card {
     name: "lambda-loss",
-    title: "NDCG-Loss2++",
-    summary: "The pair logistic loss, each pair weighted by gains, discounts, and the discount of its distance in ranks.",
+    title: "LambdaLoss (NDCG-Loss2++)",
+    summary: "The pairwise logistic loss, where each pair is weighted by its gains, its discounts, and the discount of its difference in rank.",
     citations: &["wang2018lambdaloss"],
 };
 
-/// The measure whose change weights the pairs.
+/// The metric whose change weights the pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum LambdaMeasure {
-    /// Normalised discounted cumulative gain, discounted by `1/log₂(1 + rank)`; grades may be any numbers.
+pub enum LambdaMetric {
+    /// Normalised discounted cumulative gain with the discount `1/log₂(1 + rank)`. Labels may be any numbers.
     #[default]
     Ndcg,
-    /// Average precision of the documents from the threshold on.
+    /// Average precision; documents are relevant from the threshold up.
     Map,
-    /// The reciprocal rank of the first document from the threshold on.
+    /// The reciprocal rank of the first relevant document; documents are relevant from the threshold up.
     Mrr,
     /// Expected reciprocal rank.
     Err,
 }
 
-impl LambdaMeasure {
-    const ALL: [(&'static str, LambdaMeasure); 4] = [
-        ("ndcg", LambdaMeasure::Ndcg),
-        ("map", LambdaMeasure::Map),
-        ("mrr", LambdaMeasure::Mrr),
-        ("err", LambdaMeasure::Err),
+impl LambdaMetric {
+    const ALL: [(&'static str, LambdaMetric); 4] = [
+        ("ndcg", LambdaMetric::Ndcg),
+        ("map", LambdaMetric::Map),
+        ("mrr", LambdaMetric::Mrr),
+        ("err", LambdaMetric::Err),
     ];
 
     /// As typed: `ndcg`, `map`, `mrr` or `err`.
@@ -98,35 +100,35 @@ impl LambdaMeasure {
     }
 }
 
-/// What λ-gradients are made of.
+/// The parameters of λ-gradients.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LambdaSettings {
-    /// The measure whose change weights the pairs.
-    pub measure: LambdaMeasure,
-    /// What a grade is worth, for NDCG.
+    /// The metric whose change weights the pairs.
+    pub metric: LambdaMetric,
+    /// The gain of a label, for NDCG.
     pub gain: Gain,
-    /// From which grade on a document is good, for MAP and MRR and binary gain.
+    /// The minimum label of a relevant document, for MAP, MRR and binary gain.
     pub threshold: f32,
     /// The stopping probability, for ERR.
     pub stop: Stop,
-    /// The highest grade there is, for ERR; higher ones count as this.
+    /// The highest possible grade, for ERR; labels above it count as this grade.
     pub max_grade: f32,
-    /// Pairs count of which at least one document is among the first k; 0: all pairs do.
+    /// The truncation level: only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
-    /// The steepness of the logistic function.
+    /// σ: the steepness of the logistic function.
     pub sigma: f64,
-    /// Whether λ of close scores and of queries with little to gain are raised, as LightGBM does.
+    /// Whether to normalise λ by the score difference and per query, as LightGBM does by default.
     pub normalize: bool,
-    /// μ of LambdaLoss, for NDCG: what the distance of two documents counts beside their places; 0 for LambdaRank.
+    /// μ of LambdaLoss, for NDCG: the weight of the difference in rank between two documents; 0 for LambdaRank.
     pub distance: f64,
 }
 
 impl Default for LambdaSettings {
-    /// The defaults of LightGBM's `lambdarank`, the grades for ERR being 0 to 4.
+    /// The defaults of LightGBM's `lambdarank`; grades for ERR are 0 to 4.
     fn default() -> Self {
         let conventions = Conventions::default();
         LambdaSettings {
-            measure: LambdaMeasure::default(),
+            metric: LambdaMetric::default(),
             gain: conventions.gain,
             threshold: conventions.threshold,
             stop: conventions.stop,
@@ -140,26 +142,26 @@ impl Default for LambdaSettings {
 }
 
 impl LambdaSettings {
-    /// The defaults for training towards `metric`: its gain, threshold, grades, and its cut as truncation (0 where
-    /// it has none).
+    /// The default settings for training towards `metric`, with its gain, threshold and grades. Its cutoff becomes
+    /// the truncation level (0 if it has none).
     pub fn for_metric(metric: &dyn Metric) -> Result<Self> {
         let (name, conventions) = (metric.name(), metric.conventions());
         let head = name.split(':').next().unwrap_or_default();
         let (base, cut) = head.split_once('@').unwrap_or((head, "0"));
-        let known = LambdaMeasure::ALL.iter().find(|(name, _)| *name == base);
-        let (Some((_, measure)), Ok(k)) = (known, cut.parse()) else {
-            let names = LambdaMeasure::ALL.map(|(name, _)| format!("`{name}`")).join(", ");
+        let known = LambdaMetric::ALL.iter().find(|(name, _)| *name == base);
+        let (Some((_, metric)), Ok(k)) = (known, cut.parse()) else {
+            let names = LambdaMetric::ALL.map(|(name, _)| format!("`{name}`")).join(", ");
             return Err(Error::parameter(format!(
-                "no λ-gradients are known for the measure `{name}`, only for {names}"
+                "there are no λ-gradients for the metric `{name}`; choose one of {names}"
             )));
         };
-        if *measure == LambdaMeasure::Ndcg && conventions.discount != Discount::Log2 {
+        if *metric == LambdaMetric::Ndcg && conventions.discount != Discount::Log2 {
             return Err(Error::parameter(format!(
-                "λ-gradients for `{name}` are known for the discount `log2` alone"
+                "λ-gradients for `{name}` support only the discount `log2`; remove the `discount` option"
             )));
         }
         Ok(LambdaSettings {
-            measure: *measure,
+            metric: *metric,
             gain: conventions.gain,
             threshold: conventions.threshold,
             stop: conventions.stop,
@@ -169,7 +171,7 @@ impl LambdaSettings {
         })
     }
 
-    /// The choices that gains, discounts and grades follow.
+    /// The conventions for gains, discounts and grades.
     fn conventions(&self) -> Conventions {
         Conventions {
             gain: self.gain,
@@ -181,16 +183,16 @@ impl LambdaSettings {
     }
 }
 
-/// λ-gradients: see the head of this file.
+/// λ-gradients for a metric; see [`LambdaSettings`] for the parameters.
 #[derive(Debug, Clone)]
 pub struct Lambda {
     settings: LambdaSettings,
-    /// Gains, discounts and the ideal at the truncation.
+    /// Gains, discounts and the ideal DCG at the truncation level.
     dcg: Dcg,
 }
 
 impl Lambda {
-    /// λ-gradients with these settings, or what is wrong with them.
+    /// Creates the loss. Fails if a setting is out of range.
     pub fn new(settings: LambdaSettings) -> Result<Self> {
         settings.conventions().check()?;
         if !(settings.sigma > 0.0 && settings.sigma.is_finite()) {
@@ -205,24 +207,24 @@ impl Lambda {
                 settings.distance
             )));
         }
-        if settings.distance > 0.0 && settings.measure != LambdaMeasure::Ndcg {
-            return Err(Error::parameter("`distance` is for NDCG alone; for other measures it must be 0"));
+        if settings.distance > 0.0 && settings.metric != LambdaMetric::Ndcg {
+            return Err(Error::parameter("`distance` applies to NDCG only; for other metrics it must be 0"));
         }
         Ok(Lambda::unchecked(settings))
     }
 
-    /// λ-gradients for a measure, else with the default settings.
-    pub fn of(measure: LambdaMeasure) -> Self {
-        Lambda::unchecked(LambdaSettings { measure, ..LambdaSettings::default() })
+    /// λ-gradients for a metric, with the default settings otherwise.
+    pub fn of(metric: LambdaMetric) -> Self {
+        Lambda::unchecked(LambdaSettings { metric, ..LambdaSettings::default() })
     }
 
-    /// NDCG-Loss2++ of LambdaLoss, with the μ of its paper.
+    /// NDCG-Loss2++ of LambdaLoss, with the μ of the paper.
     pub fn of_lambda_loss() -> Self {
         let plain = LambdaSettings::default();
         Lambda::unchecked(LambdaSettings { k: 0, normalize: false, distance: 10.0, ..plain })
     }
 
-    /// The settings it was made with.
+    /// The settings of this loss.
     pub fn settings(&self) -> &LambdaSettings {
         &self.settings
     }
@@ -232,13 +234,13 @@ impl Lambda {
         Lambda { settings, dcg: Dcg::new(&settings.conventions(), depth) }
     }
 
-    /// What a document counts in the measure; documents that count the same are of one grade to it.
-    fn worth(&self, label: f32) -> f64 {
-        let LambdaSettings { measure, threshold, stop, max_grade, .. } = self.settings;
-        match measure {
-            LambdaMeasure::Ndcg => self.dcg.gains.of(label),
-            LambdaMeasure::Map | LambdaMeasure::Mrr => Gain::Binary.of(label, threshold),
-            LambdaMeasure::Err => stop.of(label, max_grade),
+    /// The gain of a document in the metric. Documents with equal gains form no pairs.
+    fn gain_of(&self, label: f32) -> f64 {
+        let LambdaSettings { metric, threshold, stop, max_grade, .. } = self.settings;
+        match metric {
+            LambdaMetric::Ndcg => self.dcg.gains.of(label),
+            LambdaMetric::Map | LambdaMetric::Mrr => Gain::Binary.of(label, threshold),
+            LambdaMetric::Err => stop.of(label, max_grade),
         }
     }
 }
@@ -265,14 +267,14 @@ impl QueryLoss for Lambda {
         ranked.scatter(&sums.curvature, sums.scale * sigma * sigma, curvature);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         let Some((first, rest)) = labels.split_first() else { return false };
-        let first = self.worth(*first);
-        rest.iter().any(|&label| self.worth(label) != first)
+        let first = self.gain_of(*first);
+        rest.iter().any(|&label| self.gain_of(label) != first)
     }
 }
 
-/// Without the damping and scaling of `normalize`, which follow the present scores.
+/// Without the normalisation, which depends on the current scores.
 impl Reweighted for Lambda {
     fn value_and_gradient_in_order(
         &self,

@@ -1,4 +1,5 @@
-//! What is minimised, in score space? Losses of one query's scores, without any knowledge of features.
+//! Losses: functions of the labels and scores of one query. They are independent of features and of the kind of
+//! model.
 
 mod combined;
 pub mod conditional;
@@ -20,8 +21,8 @@ use crate::error::Result;
 use crate::metrics::Discount;
 
 pub use combined::Combined;
-use conditional::{ExactAuc, Form};
-pub use lambda::{Lambda, LambdaMeasure, LambdaSettings};
+use conditional::{ConditionalObjective, ExactAuc};
+pub use lambda::{Lambda, LambdaMetric, LambdaSettings};
 use listwise::{ApproxNdcg, BoltzRank, ListMle, ListNet, RankCosine, SoftRank, XeNdcg};
 pub use pair_hinge::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge};
 pub use pair_logistic::PairLogistic;
@@ -29,16 +30,17 @@ use perturbation::{MaxMax, MinPerturb, TieRandom};
 pub use squared::Squared;
 use structured::{AucSearch, DormSearch, MapSearch, MrrPairSearch, MrrSearch, NdcgSearch, StructuredHinge};
 pub use subsampled::Subsampled;
-pub use thresholds::{Constraints, ThresholdHinge};
+pub use thresholds::{ThresholdConstraints, ThresholdHinge};
 
-/// One query's labels and scores, as a loss sees them.
+/// The labels and scores of one query: the input of a loss.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoredQuery<'a> {
-    /// Grades of the documents.
+    /// The labels of the documents; NaN for documents without a judgement.
     pub labels: &'a [f32],
-    /// Scores of the documents.
+    /// The scores of the documents.
     pub scores: &'a [f64],
-    /// For losses that draw random numbers: the same for the same query and round.
+    /// The seed for losses that draw random numbers. It is the same whenever the loss is evaluated for the same query
+    /// and round.
     pub seed: u64,
 }
 
@@ -58,10 +60,10 @@ pub trait QueryLoss: Send + Sync {
     }
 
     /// Whether a query of these labels tells the loss anything; one that does not has loss 0 at any scores.
-    fn is_informed_by(&self, labels: &[f32]) -> bool;
+    fn has_signal(&self, labels: &[f32]) -> bool;
 }
 
-/// A loss that weights its terms by the present order ([`Slope::Implicit`]): with an order held fast it is a function
+/// A loss that weights its terms by the present order ([`GradientKind::Lambda`]): with an order held fast it is a function
 /// with a derivative.
 pub trait Reweighted: QueryLoss {
     /// The loss with the weights of the order by `anchor`, and its derivative by the scores of `query`.
@@ -95,8 +97,8 @@ impl<L: QueryLoss + ?Sized> QueryLoss for Box<L> {
         (**self).newton(query, gradient, curvature);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        (**self).is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        (**self).has_signal(labels)
     }
 }
 
@@ -117,258 +119,258 @@ impl<L: Reweighted + ?Sized> Reweighted for Box<L> {
     }
 }
 
-/// What the gradient that a loss gives is.
+/// What the gradient of a loss is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slope {
-    /// The derivative of the loss, which has one everywhere.
+pub enum GradientKind {
+    /// The derivative of the loss, which is differentiable everywhere.
     Smooth,
-    /// A subgradient: the loss is convex, with kinks.
+    /// A subgradient: the loss is convex but not differentiable everywhere.
     Convex,
-    /// Given outright: no function has it as its derivative. The loss weights pairs by what the present order is
-    /// worth, and the gradient takes those weights for constants.
+    /// A λ-gradient: no function has it as its derivative. The loss weights pairs by how much they matter in the
+    /// current ranking, and the gradient treats these weights as constants.
     Implicit,
 }
 
-/// A loss in the list, with what can be claimed of it.
-pub struct Entry {
-    /// Name, title, meaning and source.
+/// A loss in the list of losses, with its properties.
+pub struct LossEntry {
+    /// Name, title, summary and citations.
     pub card: Card,
-    /// Whether adding a constant to all scores of a query leaves the loss as it is.
+    /// Whether adding a constant to all scores of a query leaves the loss unchanged.
     pub shift_invariant: bool,
-    /// What its gradient is.
-    pub slope: Slope,
-    /// The most that it can be; the least is 0 or above for all.
-    pub most: Option<f64>,
-    /// Makes the loss with its default parameters.
+    /// The kind of its gradient.
+    pub gradient: GradientKind,
+    /// An upper bound on its value, if there is one. The lower bound is 0 for all losses.
+    pub max_value: Option<f64>,
+    /// Creates the loss with its default parameters.
     pub make: fn() -> Box<dyn QueryLoss>,
 }
 
-/// Every loss there is.
-pub static LOSSES: &[Entry] = &[
-    Entry {
+/// All losses.
+pub static LOSSES: &[LossEntry] = &[
+    LossEntry {
         card: squared::CARD,
         shift_invariant: false,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(Squared),
     },
-    Entry {
+    LossEntry {
         card: pair_hinge::HINGE,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(PairHinge::default()),
     },
-    Entry {
+    LossEntry {
         card: pair_hinge::SQUARED,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(SquaredPairHinge::default()),
     },
-    Entry {
+    LossEntry {
         card: structured::AUC,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(StructuredHinge(AucSearch { threshold: 1.0 })),
     },
-    Entry {
+    LossEntry {
         card: structured::MAP,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(StructuredHinge(MapSearch { threshold: 1.0 })),
     },
-    Entry {
+    LossEntry {
         card: structured::NDCG,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(StructuredHinge(NdcgSearch { threshold: 1.0, k: 10, discount: Discount::Log2 })),
     },
-    Entry {
+    LossEntry {
         card: structured::MRR,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(StructuredHinge(MrrSearch { threshold: 1.0, k: 0 })),
     },
-    Entry {
+    LossEntry {
         card: structured::MRR_PAIRS,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(StructuredHinge(MrrPairSearch { threshold: 1.0, k: 0 })),
     },
-    Entry {
+    LossEntry {
         card: combined::CARD,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
-        make: || Box::new(Combined::of_all_measures()),
+        gradient: GradientKind::Subgradient,
+        max_value: None,
+        make: || Box::new(Combined::of_all_metrics()),
     },
-    Entry {
+    LossEntry {
         card: structured::DORM,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(StructuredHinge(DormSearch::default())),
     },
-    Entry {
+    LossEntry {
         card: perturbation::MIN_PERTURB,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(MinPerturb::default()),
     },
-    Entry {
+    LossEntry {
         card: perturbation::TIE_RANDOM,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(TieRandom::default()),
     },
-    Entry {
+    LossEntry {
         card: perturbation::MAX_MAX,
         shift_invariant: true,
-        slope: Slope::Convex,
-        most: None,
+        gradient: GradientKind::Subgradient,
+        max_value: None,
         make: || Box::new(MaxMax::default()),
     },
-    Entry {
+    LossEntry {
         card: conditional::MLE,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
-        make: || Box::new(ExactAuc::of(Form::Mle)),
+        gradient: GradientKind::Smooth,
+        max_value: None,
+        make: || Box::new(ExactAuc::of(ConditionalObjective::Mle)),
     },
-    Entry {
+    LossEntry {
         card: conditional::EXP_GAIN,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
-        make: || Box::new(ExactAuc::of(Form::ExpGain)),
+        gradient: GradientKind::Smooth,
+        max_value: None,
+        make: || Box::new(ExactAuc::of(ConditionalObjective::ExpGain)),
     },
-    Entry {
+    LossEntry {
         card: conditional::L2,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
-        make: || Box::new(ExactAuc::of(Form::L2)),
+        gradient: GradientKind::Smooth,
+        max_value: None,
+        make: || Box::new(ExactAuc::of(ConditionalObjective::L2)),
     },
-    Entry {
+    LossEntry {
         card: conditional::L3,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
-        make: || Box::new(ExactAuc::of(Form::L3)),
+        gradient: GradientKind::Smooth,
+        max_value: None,
+        make: || Box::new(ExactAuc::of(ConditionalObjective::L3)),
     },
-    Entry {
+    LossEntry {
         card: conditional::CONVEX_LOSS,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
-        make: || Box::new(ExactAuc::of(Form::ConvexLoss)),
+        gradient: GradientKind::Smooth,
+        max_value: None,
+        make: || Box::new(ExactAuc::of(ConditionalObjective::ConvexLoss)),
     },
-    Entry {
+    LossEntry {
         card: lambda::NDCG,
         shift_invariant: true,
-        slope: Slope::Implicit,
-        most: None,
-        make: || lambda(LambdaMeasure::Ndcg),
+        gradient: GradientKind::Lambda,
+        max_value: None,
+        make: || lambda(LambdaMetric::Ndcg),
     },
-    Entry {
+    LossEntry {
         card: lambda::MAP,
         shift_invariant: true,
-        slope: Slope::Implicit,
-        most: None,
-        make: || lambda(LambdaMeasure::Map),
+        gradient: GradientKind::Lambda,
+        max_value: None,
+        make: || lambda(LambdaMetric::Map),
     },
-    Entry {
+    LossEntry {
         card: lambda::MRR,
         shift_invariant: true,
-        slope: Slope::Implicit,
-        most: None,
-        make: || lambda(LambdaMeasure::Mrr),
+        gradient: GradientKind::Lambda,
+        max_value: None,
+        make: || lambda(LambdaMetric::Mrr),
     },
-    Entry {
+    LossEntry {
         card: lambda::ERR,
         shift_invariant: true,
-        slope: Slope::Implicit,
-        most: None,
-        make: || lambda(LambdaMeasure::Err),
+        gradient: GradientKind::Lambda,
+        max_value: None,
+        make: || lambda(LambdaMetric::Err),
     },
-    Entry {
+    LossEntry {
         card: lambda::LOSS,
         shift_invariant: true,
-        slope: Slope::Implicit,
-        most: None,
+        gradient: GradientKind::Lambda,
+        max_value: None,
         make: || Box::new(Lambda::of_lambda_loss()),
     },
-    Entry {
+    LossEntry {
         card: pair_logistic::CARD,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(PairLogistic::default()),
     },
-    Entry {
+    LossEntry {
         card: listwise::LIST_NET,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(ListNet),
     },
-    Entry {
+    LossEntry {
         card: listwise::LIST_MLE,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(ListMle),
     },
-    Entry {
+    LossEntry {
         card: listwise::RANK_COSINE,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: Some(1.0),
+        gradient: GradientKind::Smooth,
+        max_value: Some(1.0),
         make: || Box::new(RankCosine::default()),
     },
-    Entry {
+    LossEntry {
         card: listwise::SOFT_RANK,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: Some(1.0),
+        gradient: GradientKind::Smooth,
+        max_value: Some(1.0),
         make: || Box::new(SoftRank::default()),
     },
-    Entry {
+    LossEntry {
         card: listwise::BOLTZ_RANK,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(BoltzRank::default()),
     },
-    Entry {
+    LossEntry {
         card: listwise::APPROX_NDCG,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: Some(1.0),
+        gradient: GradientKind::Smooth,
+        max_value: Some(1.0),
         make: || Box::new(ApproxNdcg::default()),
     },
-    Entry {
+    LossEntry {
         card: listwise::XE_NDCG,
         shift_invariant: true,
-        slope: Slope::Smooth,
-        most: None,
+        gradient: GradientKind::Smooth,
+        max_value: None,
         make: || Box::new(XeNdcg),
     },
 ];
 
-fn lambda(measure: LambdaMeasure) -> Box<dyn QueryLoss> {
-    Box::new(Lambda::of(measure))
+fn lambda(metric: LambdaMetric) -> Box<dyn QueryLoss> {
+    Box::new(Lambda::of(metric))
 }
 
-/// The loss called `name`.
-pub fn find(name: &str) -> Result<&'static Entry> {
+/// Finds a loss by name.
+pub fn find(name: &str) -> Result<&'static LossEntry> {
     card::find(LOSSES, |e| &e.card, "loss", name)
 }

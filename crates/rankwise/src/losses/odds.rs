@@ -1,30 +1,30 @@
-//! Pairs of documents under the logistic function, a row of pairs at a time.
+//! The logistic function on pairs of documents, one row of pairs at a time.
 //!
 //! ```text
-//! z = exp(sⱼ − sᵢ) ,   z/(1+z) = 1/(1 + exp(sᵢ − sⱼ)) ,   its slope z/(1+z)²
+//! z = exp(sⱼ − sᵢ) ,   z/(1+z) = 1/(1 + exp(sᵢ − sⱼ)) ,   its derivative z/(1+z)²
 //! ```
-//! `z` is a ratio of two numbers that belong to the documents, so no pair needs an exponential. Rows are worked through
-//! in loops that the compiler turns into vector instructions where they are inlined into code for wide vectors; sums
-//! are kept in a fixed number of lanes, so the result is the same for any width.
+//! `z` is the ratio of two numbers that belong to one document each, so no pair needs an exponential. Rows are
+//! processed in loops that the compiler vectorises when they are inlined into code for wide vectors. Sums use a fixed
+//! number of lanes, so the result is the same for any vector width.
 
-/// How many partial sums a sum over a row has.
+/// The number of partial sums per row.
 const LANES: usize = 8;
-/// Up to what range of scores z is taken from one exponential for each document: beyond it the numbers would lose
-/// digits, and later overflow. Farther apart than this, scores might as well be infinitely far.
+/// The largest range of scores for which one exponential per document is enough. Beyond it, the ratios would lose
+/// precision and eventually overflow. Larger differences are treated as this one.
 const WIDEST: f64 = 300.0;
-/// A product of numbers whose logarithms add up to less than this is finite.
+/// A product of numbers is finite if the sum of their logarithms is below this.
 const LARGEST_LOG: f64 = 600.0;
 
-/// A query's scores, ready for rows of pairs.
+/// The scores of a query, prepared for rows of pairs.
 pub(super) struct Odds {
     scores: Vec<f64>,
-    /// `exp(s − max s)`, unless the range is too wide.
+    /// `exp(s − max s)`, unless the range of scores is too wide.
     powers: Vec<f64>,
     range: f64,
 }
 
 impl Odds {
-    /// Of scores that are finite, at least one of them.
+    /// Prepares at least one score; all must be finite.
     pub fn new(scores: Vec<f64>) -> Odds {
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
@@ -36,7 +36,7 @@ impl Odds {
         Odds { scores, powers, range }
     }
 
-    /// z of document `i` with each of the first documents, as many as `out` has room for.
+    /// z of document `i` with each of the first `out.len()` documents.
     #[inline(always)]
     pub fn row(&self, i: usize, out: &mut [f64]) {
         if self.range > WIDEST {
@@ -52,7 +52,7 @@ impl Odds {
         }
     }
 
-    /// `Σ ln(1 + z)` over a row of document `i`. One logarithm serves as many z as can be multiplied.
+    /// `Σ ln(1 + z)` over a row of document `i`. One logarithm is taken of a product of as many factors as fit.
     #[inline(always)]
     pub fn sum_of_logs(&self, i: usize, row: &[f64]) -> f64 {
         if self.range > WIDEST {
@@ -85,12 +85,12 @@ pub(super) fn logistic(row: &[f64], values: &mut [f64], slopes: &mut [f64]) {
     }
 }
 
-/// The logarithm of a finite number from 1 up, to 1e-15, in operations that vectors have: with `x = 2^e·m` and m from
-/// √½ to √2, `ln m = 2(t + t³/3 + t⁵/5 + …)`, `t = (m − 1)/(m + 1)`.
+/// The logarithm of a finite number of at least 1, precise to 1e-15, in operations that can be vectorised. With `x =
+/// 2^e·m` and m from √½ to √2, `ln m = 2(t + t³/3 + t⁵/5 + …)`, `t = (m − 1)/(m + 1)`.
 #[inline(always)]
 pub(super) fn ln(x: f64) -> f64 {
     const FRACTION: u64 = (1 << 52) - 1;
-    // 2^52 + n has the bits of n as its last ones.
+    // The lowest bits of 2^52 + n are those of n.
     const POWER_52: u64 = 0x4330_0000_0000_0000;
     const HALF: u64 = 0x3fe0_0000_0000_0000;
     let bits = x.to_bits();
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logarithms_are_right_to_the_last_digits() {
+    fn logarithms_are_precise() {
         let mut x = 1.0;
         while x < 1e300 {
             assert!((ln(x) - f64::ln(x)).abs() <= 1e-15 * (1.0 + f64::ln(x)), "{x}: {}", ln(x));
@@ -141,9 +141,9 @@ mod tests {
         assert_eq!(ln(1.0), 0.0);
     }
 
-    /// Rows of every length against the definition, for scores near and far apart.
+    /// Compares rows of every length with the definition, for scores close together and far apart.
     #[test]
-    fn rows_are_as_defined() {
+    fn rows_agree_with_the_definition() {
         for range in [0.0, 1.0, 40.0, 299.0, 301.0, 2e4] {
             let scores: Vec<f64> = (0..37).map(|i| range * f64::from(i * 11 % 37) / 36.0 - 5.0).collect();
             let odds = Odds::new(scores.clone());

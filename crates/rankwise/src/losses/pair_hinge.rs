@@ -1,14 +1,14 @@
-//! Hinges over pairs of documents of different grade: the losses of Ranking SVM (Herbrich, Graepel and Obermayer
-//! 1999; Joachims 2002).
+//! Hinge losses over pairs of documents with different labels: the losses of Ranking SVM (Herbrich, Graepel and
+//! Obermayer 1999; Joachims 2002).
 //!
 //! ```text
 //! L(s) = μ Σ_{rᵢ>rⱼ} τ(rᵢ,rⱼ)·ℓ(mᵢⱼ) ,    mᵢⱼ = [1 − (sᵢ − sⱼ)]₊ ,    ℓ(m) = m or m²
 //! ```
 //!
-//! With `Mᵢ = Σⱼ τmᵢⱼ` over the worse and `M′ⱼ = Σᵢ τmᵢⱼ` over the better documents, `Σ τm = Σ M`, and for the square
-//! `∂L/∂s = 2(M′ − M)` and `L = Σ M + ½ s·∂L/∂s`. Both sums need only how many short pairs a document is in and the
-//! scores on the other side, so no pair is ever written down: O(n log n), or O(n·(log n + grades)) where pairs
-//! are weighted by their grades.
+//! With `Mᵢ = Σⱼ τmᵢⱼ` over the worse and `M′ⱼ = Σᵢ τmᵢⱼ` over the better documents, `Σ τm = Σ M`, and for the
+//! squared hinge `∂L/∂s = 2(M′ − M)` and `L = Σ M + ½ s·∂L/∂s`. Both sums need only the number of violated pairs of
+//! each document and the scores on the other side, so pairs are never enumerated. The time is O(n log n), or O(n·(log
+//! n + grades)) if pairs are weighted by grade.
 
 mod grades;
 mod short_pairs;
@@ -17,7 +17,7 @@ mod tests;
 
 use super::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
 use crate::card::Card;
-use grades::Numbered;
+use grades::GradedDocuments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use short_pairs::ShortPairs;
@@ -27,47 +27,47 @@ pub use grades::GradeWeights;
 pub(super) const HINGE: Card = Card {
     name: "pair-hinge",
     title: "Pair hinge",
-    summary: "By how much pairs of documents of different grade fall short of a lead of 1, added up.",
+    summary: "The sum of [1 − (better score − worse score)]₊ over all pairs of documents with different labels.",
     citations: &["herbrich1999support", "joachims2002optimizing"],
 };
 
 pub(super) const SQUARED: Card = Card {
     name: "pair-squared-hinge",
     title: "Squared pair hinge",
-    summary: "The squares of what pairs of documents of different grade fall short of a lead of 1, added up.",
+    summary: "The sum of the squares of [1 − (better score − worse score)]₊ over all pairs of documents with different labels.",
     citations: &["chapelle2010efficient", "lee2014large"],
 };
 
-/// How much a query's pairs count together: μ.
+/// How the pairs of a query are combined: μ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PairSum {
-    /// Every pair counts 1, so a query counts more the more pairs it has.
+    /// Every pair has weight 1, so queries with more pairs count more.
     #[default]
     Total,
-    /// The pairs of a query count 1 together.
+    /// The pairs of a query have total weight 1.
     Mean,
 }
 
-/// How much each pair of documents of different grade counts.
+/// The weights of pairs of documents with different labels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PairWeights {
-    /// μ: what a query's pairs count together.
+    /// μ: how the pairs of a query are combined.
     pub sum: PairSum,
-    /// τ: what a pair counts by its grades; 1 where nothing is said.
+    /// τ: the weight of a pair by its two labels; `None` for 1.
     pub grades: Option<GradeWeights>,
 }
 
 impl PairWeights {
-    fn factor(&self, documents: &Numbered) -> f64 {
+    fn factor(&self, documents: &GradedDocuments) -> f64 {
         match self.sum {
             PairSum::Total => 1.0,
             PairSum::Mean => 1.0 / documents.pairs().max(1.0),
         }
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        let documents = Numbered::new(labels, self.grades.as_ref());
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        let documents = GradedDocuments::new(labels, self.grades.as_ref());
         match &self.grades {
             None => documents.pairs() > 0.0,
             Some(weights) => weights.count_some(&documents.counts),
@@ -75,7 +75,7 @@ impl PairWeights {
     }
 }
 
-/// The sum of what pairs fall short of a lead of 1.
+/// The pairwise hinge loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PairHinge(pub PairWeights);
 
@@ -92,17 +92,17 @@ impl QueryLoss for PairHinge {
         value.max(0.0)
     }
 
-    /// The loss is piecewise linear: where it has a second derivative, that is 0.
+    /// The loss is piecewise linear: its second derivative, where it exists, is 0.
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.0.is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.0.has_signal(labels)
     }
 }
 
-/// The sum of the squares of what pairs fall short of a lead of 1.
+/// The pairwise squared hinge loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SquaredPairHinge(pub PairWeights);
 
@@ -123,7 +123,7 @@ impl QueryLoss for SquaredPairHinge {
         (short + 0.5 * slope).max(0.0)
     }
 
-    /// The diagonal of the second derivative: twice the weight of the short pairs a document is in.
+    /// The diagonal of the second derivative: twice the weight of the violated pairs of each document.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
         let pairs = ShortPairs::new(&self.0, query);
         curvature.fill(0.0);
@@ -131,13 +131,13 @@ impl QueryLoss for SquaredPairHinge {
         pairs.each_worse(&pairs.scores, |d, count, _| curvature[d] += 2.0 * count);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.0.is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.0.has_signal(labels)
     }
 }
 
 impl SecondOrder for SquaredPairHinge {
-    /// `2 Σ τ (eᵢ − eⱼ)(eᵢ − eⱼ)ᵀ` over the short pairs; those at a lead of exactly 1 are left out.
+    /// `2 Σ τ (eᵢ − eⱼ)(eᵢ − eⱼ)ᵀ` over the violated pairs, not including those with a margin of exactly 1.
     fn hessian(&self, query: ScoredQuery<'_>) -> HessianProduct<'_> {
         let pairs = ShortPairs::new(&self.0, query);
         Box::new(move |v, out| {

@@ -1,10 +1,12 @@
-//! The pair logistic loss of RankNet (Burges et al., ICML 2005): cross-entropy of which document of a pair is better.
+//! The pairwise logistic loss of RankNet (Burges et al., ICML 2005): the cross-entropy of which document of a pair is
+//! better.
 //!
 //! ```text
 //! L(s) = μ Σ_{rᵢ>rⱼ} ln(1 + exp(−(sᵢ − sⱼ))) ,    ρᵢⱼ = 1/(1 + exp(sᵢ − sⱼ))
 //! ∂L/∂sᵢ −= μρᵢⱼ ,   ∂L/∂sⱼ += μρᵢⱼ ,   ∂²L/∂sᵢ² and ∂²L/∂sⱼ² += μρᵢⱼ(1 − ρᵢⱼ)
 //! ```
-//! Convex; from 0 up. O(n²), with documents in the order of their grades, so that the worse ones of each are a row.
+//! Convex and not negative. O(n²), with documents sorted by label, so that the worse documents of each one form a
+//! row.
 
 use super::odds::{Odds, add_scaled, add_up, logistic};
 use super::{PairSum, QueryLoss, ScoredQuery};
@@ -14,29 +16,28 @@ use pulp::{Arch, NullaryFnOnce};
 
 pub(super) const CARD: Card = Card {
     name: "pair-logistic",
-    title: "Pair logistic",
-    summary: "Minus the logarithm of the probability, logistic in the lead, that the better of two documents is, added \
-              up over pairs.",
+    title: "Pairwise logistic loss (RankNet)",
+    summary: "The sum of ln(1 + exp(worse score − better score)) over all pairs of documents with different labels.",
     citations: &["burges2005ranknet"],
 };
 
-/// The logistic loss of pairs of documents of different grade.
+/// The pairwise logistic loss over documents with different labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PairLogistic {
-    /// μ: what a query's pairs count together.
+    /// μ: how the pairs of a query are combined.
     pub sum: PairSum,
 }
 
 impl PairLogistic {
-    /// Adds up all pairs; nothing where there are none.
-    fn sums(&self, query: ScoredQuery<'_>, asked: Asked) -> Option<(Vec<usize>, Sums)> {
+    /// Sums over all pairs; `None` if there are none.
+    fn sums(&self, query: ScoredQuery<'_>, asked: Wanted) -> Option<(Vec<usize>, LogisticSums)> {
         let (order, worse) = by_grade(query.labels);
         let pairs: usize = worse.iter().sum();
         if pairs == 0 {
             return None;
         }
         let odds = Odds::new(order.iter().map(|&d| query.scores[d]).collect());
-        let mut sums = Arch::new().dispatch(AddUp { odds: &odds, worse: &worse, asked });
+        let mut sums = Arch::new().dispatch(SumPairs { odds: &odds, worse: &worse, asked });
         if self.sum == PairSum::Mean {
             let share = 1.0 / pairs as f64;
             sums.value *= share;
@@ -49,7 +50,7 @@ impl PairLogistic {
 impl QueryLoss for PairLogistic {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        let Some((order, sums)) = self.sums(query, Asked::Value) else { return 0.0 };
+        let Some((order, sums)) = self.sums(query, Wanted::Value) else { return 0.0 };
         scatter(&order, &sums.gradient, gradient);
         sums.value
     }
@@ -61,17 +62,17 @@ impl QueryLoss for PairLogistic {
     fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
         gradient.fill(0.0);
         curvature.fill(0.0);
-        let Some((order, sums)) = self.sums(query, Asked::Curvature) else { return };
+        let Some((order, sums)) = self.sums(query, Wanted::Curvature) else { return };
         scatter(&order, &sums.gradient, gradient);
         scatter(&order, &sums.curvature, curvature);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         labels.iter().any(|&label| grade(label) != grade(labels[0]))
     }
 }
 
-/// Documents from the lowest grade up, and for each how many are worse: they come first.
+/// The documents by ascending label, and for each the number of worse documents, which come first.
 fn by_grade(labels: &[f32]) -> (Vec<usize>, Vec<usize>) {
     let grade_of = |d: usize| grade(labels[d]);
     let mut order: Vec<usize> = (0..labels.len()).collect();
@@ -87,38 +88,38 @@ fn by_grade(labels: &[f32]) -> (Vec<usize>, Vec<usize>) {
     (order, worse)
 }
 
-/// Puts a column back into the order of the query.
+/// Writes a column in the order of the query's documents.
 fn scatter(order: &[usize], column: &[f64], out: &mut [f64]) {
     order.iter().zip(column).for_each(|(&document, value)| out[document] = *value);
 }
 
-/// What is wanted besides the gradient.
+/// What to compute besides the gradient.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Wanted {
     Value,
     Curvature,
 }
 
-struct Sums {
+struct LogisticSums {
     value: f64,
     gradient: Vec<f64>,
     curvature: Vec<f64>,
 }
 
-/// The adding up of all rows, for the widest vectors that the machine has.
-struct AddUp<'a> {
+/// Sums over all rows, with the widest vectors of the machine.
+struct SumPairs<'a> {
     odds: &'a Odds,
     worse: &'a [usize],
-    asked: Asked,
+    asked: Wanted,
 }
 
-impl NullaryFnOnce for AddUp<'_> {
-    type Output = Sums;
+impl NullaryFnOnce for SumPairs<'_> {
+    type Output = LogisticSums;
 
     #[inline(always)]
-    fn call(self) -> Sums {
+    fn call(self) -> LogisticSums {
         let n = self.worse.len();
-        let mut sums = Sums { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let mut sums = LogisticSums { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
         let [mut row, mut values, mut slopes] = [(); 3].map(|()| vec![0.0; n]);
         for (better, &worse) in self.worse.iter().enumerate().filter(|(_, worse)| **worse > 0) {
             let row = &mut row[..worse];
@@ -128,8 +129,8 @@ impl NullaryFnOnce for AddUp<'_> {
             add_scaled(&mut sums.gradient, 1.0, values);
             sums.gradient[better] -= add_up(values);
             match self.asked {
-                Asked::Value => sums.value += self.odds.sum_of_logs(better, row),
-                Asked::Curvature => {
+                Wanted::Value => sums.value += self.odds.sum_of_logs(better, row),
+                Wanted::Curvature => {
                     add_scaled(&mut sums.curvature, 1.0, slopes);
                     sums.curvature[better] += add_up(slopes);
                 }
@@ -145,7 +146,8 @@ mod tests {
     use crate::rng;
     use rand::RngExt;
 
-    /// Every pair by its definition: grades that are no whole numbers, negative or not there, scores tied and far.
+    /// Compares with every pair by its definition: labels that are fractional, negative or missing, scores tied and
+    /// far apart.
     #[test]
     fn sums_over_all_pairs() {
         let mut random = rng::stream(1, &[]);

@@ -1,4 +1,4 @@
-//! The squared error of a score against its grade: the pointwise classic (Cossock and Zhang 2006).
+//! The squared error between scores and labels: the classic pointwise loss (Cossock and Zhang 2006).
 //!
 //! ```text
 //! L(s) = ½ Σᵢ (sᵢ − rᵢ)² ,   ∂L/∂sᵢ = sᵢ − rᵢ ,   ∂²L/∂sᵢ² = 1
@@ -10,11 +10,11 @@ use crate::card::Card;
 pub(super) const CARD: Card = Card {
     name: "squared",
     title: "Squared error",
-    summary: "Half the squared distance between each document's score and its grade.",
+    summary: "Half the squared error between the score and the label of each document, summed.",
     citations: &["cossock2006subset"],
 };
 
-/// Half the squared distance between scores and grades.
+/// Half the squared error between scores and labels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Squared;
 
@@ -32,7 +32,7 @@ impl QueryLoss for Squared {
         curvature.fill(1.0);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         !labels.is_empty()
     }
 }

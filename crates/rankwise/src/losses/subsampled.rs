@@ -1,26 +1,28 @@
-//! The mean of a loss over small random sets of a query's documents.
+//! The mean of a loss over random subsets of a query's documents.
 //!
 //! ```text
-//! L(s) = 1/m Σ_{j≤m} L'(s restricted to set j)
+//! L(s) = 1/m Σ_{j≤m} L'(s restricted to subset j)
 //! ```
 //!
-//! Hinges that ask for all goods above the highest bad, or for a whole ranking, are least at equal scores when a query
-//! has many documents and noise. On a few documents at a time they are not. Each set begins with two documents of
-//! different grades; the sets depend on the query's seed alone, so the loss stays the same function.
+//! Some hinge losses demand that all relevant documents score above the highest non-relevant one, or an entire
+//! ranking. With many documents and noisy labels, their minimum is at equal scores. On small subsets it is not. Each
+//! subset contains two documents with different labels. The subsets depend only on the seed of the query, so the loss
+//! is a fixed function.
 
 use super::{QueryLoss, ScoredQuery};
 use crate::rank::grade;
 use crate::rng;
 use rand::RngExt;
 
-/// A loss over random sets of documents.
+/// A loss over random subsets of documents.
 #[derive(Debug, Clone, Copy)]
 pub struct Subsampled<L> {
-    /// The loss of a set.
+    /// The loss of a subset.
     pub loss: L,
-    /// Documents in a set; 0 for one set of all, and so is a query with no more.
+    /// The number of documents per subset. With 0, or for queries with no more documents than this, all documents are
+    /// used.
     pub documents: usize,
-    /// Sets of each query, at least 1.
+    /// The number of subsets per query, at least 1.
     pub draws: usize,
 }
 
@@ -53,19 +55,19 @@ impl<L: QueryLoss> QueryLoss for Subsampled<L> {
         });
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.loss.is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.loss.has_signal(labels)
     }
 }
 
 impl<L> Subsampled<L> {
-    /// Whether there is nothing to draw: few documents, or all of one grade.
+    /// Whether all documents are used: there are few of them, or all have the same label.
     fn takes_all(&self, labels: &[f32]) -> bool {
         let one_grade = labels.iter().all(|&r| grade(r) == grade(labels[0]));
         self.documents == 0 || labels.len() <= self.documents || one_grade
     }
 
-    /// The sum of `each` over the sets, given the numbers of their documents and the documents as a query.
+    /// The sum of `each` over the subsets. It is given the document indices and the subset as a query.
     fn over_sets(
         &self,
         query: ScoredQuery<'_>,
@@ -75,7 +77,8 @@ impl<L> Subsampled<L> {
         let mut order: Vec<usize> = (0..query.labels.len()).collect();
         let mut total = 0.0;
         for draw in 0..self.draws {
-            // The first places of a shuffle, but for the second: drawn again until its grade differs from the first.
+            // The start of a shuffle, except for the second document: it is redrawn until its label differs from the
+            // first.
             for place in 0..self.documents {
                 loop {
                     let other = random.random_range(place..order.len());
@@ -106,10 +109,10 @@ mod tests {
         Subsampled { loss: PairHinge(weights), documents, draws }
     }
 
-    /// A pair of different grades, drawn from all those, has in the mean the mean hinge of all pairs: two grades of
-    /// equal count make every such pair equally likely.
+    /// For two labels with equal counts, random pairs with different labels are uniform, so the mean over many of
+    /// them approaches the mean hinge over all pairs.
     #[test]
-    fn many_pairs_have_the_mean_loss_of_all_pairs() {
+    fn many_random_pairs_approach_the_mean_loss_of_all_pairs() {
         let labels: Vec<f32> = (0..20).map(|i| (i % 2) as f32).collect();
         let scores: Vec<f64> = (0..20).map(|i| f64::from((i * 7) % 11) / 5.0).collect();
         let query = ScoredQuery { labels: &labels, scores: &scores, seed: 4 };
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_set_has_two_grades_and_no_document_twice() {
+    fn every_subset_has_two_labels_and_no_duplicates() {
         let labels: Vec<f32> = (0..50).map(|i| f32::from(u8::from(i == 31))).collect();
         let query = ScoredQuery { labels: &labels, scores: &[0.0; 50], seed: 9 };
         let sets = pairs(4, 200).over_sets(query, |set, part| {

@@ -1,10 +1,10 @@
-//! What is asked of every loss in the list.
+//! Properties that every loss in the list must have.
 
 use super::*;
 use crate::rng;
 use rand::RngExt;
 
-/// Random labels and scores, ties included: `n` documents, grades 0 to 4.
+/// Random labels from 0 to 4 and scores for `n` documents, with ties.
 fn random_query(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
     let mut random = rng::stream(seed, &[n as u64]);
     let labels = (0..n).map(|_| random.random_range(0..5) as f32).collect();
@@ -14,11 +14,11 @@ fn random_query(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
 
 #[test]
 fn every_gradient_agrees_with_finite_differences() {
-    for entry in LOSSES.iter().filter(|e| e.slope == Slope::Smooth) {
+    for entry in LOSSES.iter().filter(|e| e.gradient == GradientKind::Smooth) {
         let loss = (entry.make)();
         for (seed, n) in (1..=7).flat_map(|n| (0..20).map(move |seed| (seed, n))) {
             let (labels, scores) = random_query(seed, n);
-            // Off the whole numbers, where second derivatives may jump and differences are less exact.
+            // Avoids round numbers, where second derivatives may jump and finite differences are less precise.
             let scores: Vec<f64> = scores.iter().map(|s| 0.97 * s).collect();
             let mut gradient = vec![f64::NAN; n];
             let at = |scores: &[f64], g: &mut [f64]| {
@@ -34,7 +34,7 @@ fn every_gradient_agrees_with_finite_differences() {
                 let slope = (at(&up, &mut scratch) - at(&down, &mut scratch)) / (2.0 * h);
                 assert!(
                     (slope - gradient[i]).abs() <= 1e-6 * (1.0 + slope.abs()),
-                    "{}: document {i} of {n}: {slope} by differences, {} by the loss",
+                    "{}: document {i} of {n}: {slope} by finite differences, {} by the loss",
                     entry.card.name,
                     gradient[i]
                 );
@@ -43,10 +43,10 @@ fn every_gradient_agrees_with_finite_differences() {
     }
 }
 
-/// `L(t) ≥ L(s) + g(s)·(t − s)` for any two score vectors, kinks and ties included.
+/// `L(t) ≥ L(s) + g(s)·(t − s)` for any two score vectors, including kinks and ties.
 #[test]
 fn every_subgradient_supports_its_loss_from_below() {
-    for entry in LOSSES.iter().filter(|e| e.slope == Slope::Convex) {
+    for entry in LOSSES.iter().filter(|e| e.gradient == GradientKind::Subgradient) {
         let loss = (entry.make)();
         for (seed, n) in (1..=12).flat_map(|n| (0..200).map(move |seed| (seed, n))) {
             let (labels, here) = random_query(seed, n);
@@ -70,9 +70,9 @@ fn every_subgradient_supports_its_loss_from_below() {
     }
 }
 
-/// The gradient and curvature of a Newton step are those that the loss gives one by one.
+/// `newton` returns the same gradient and curvature as the separate methods.
 #[test]
-fn newton_steps_are_made_of_gradient_and_curvature() {
+fn newton_agrees_with_gradient_and_curvature() {
     for entry in LOSSES {
         let loss = (entry.make)();
         for n in 1..=9 {
@@ -104,9 +104,9 @@ fn huge_scores_stay_finite() {
     }
 }
 
-/// A loss is 0 at any scores exactly where it says that the labels tell it nothing.
+/// A loss is 0 at any scores exactly for the labels for which it reports no signal.
 #[test]
-fn queries_that_tell_nothing_are_known() {
+fn losses_without_signal_are_zero() {
     for entry in LOSSES {
         let loss = (entry.make)();
         for labels in
@@ -115,8 +115,8 @@ fn queries_that_tell_nothing_are_known() {
             let scores: Vec<f64> = (0..labels.len()).map(|i| -(i as f64) - 1.0).collect();
             let query = ScoredQuery { labels: &labels, scores: &scores, seed: 1 };
             let value = loss.value_and_gradient(query, &mut vec![f64::NAN; labels.len()]);
-            let told = loss.is_informed_by(&labels);
-            assert_eq!(told, value != 0.0, "{} on {labels:?}: {value}", entry.card.name);
+            let has_signal = loss.has_signal(&labels);
+            assert_eq!(has_signal, value != 0.0, "{} on {labels:?}: {value}", entry.card.name);
         }
     }
 }
@@ -135,9 +135,9 @@ fn shift_invariance_is_as_claimed() {
     }
 }
 
-/// At any scores a loss is at least 0, and at most what its entry says.
+/// The value is at least 0 and at most the upper bound of the entry.
 #[test]
-fn every_loss_keeps_to_its_range() {
+fn every_loss_stays_within_its_range() {
     for entry in LOSSES {
         let loss = (entry.make)();
         for (seed, n) in (1..=12).flat_map(|n| (0..30).map(move |seed| (seed, n))) {
@@ -146,7 +146,7 @@ fn every_loss_keeps_to_its_range() {
                 let scores: Vec<f64> = scores.iter().map(|s| stretch * s).collect();
                 let query = ScoredQuery { labels: &labels, scores: &scores, seed };
                 let value = loss.value_and_gradient(query, &mut vec![f64::NAN; n]);
-                let most = entry.most.unwrap_or(f64::MAX);
+                let most = entry.max_value.unwrap_or(f64::MAX);
                 assert!((0.0..=most + 1e-12).contains(&value), "{}: {value}", entry.card.name);
             }
         }

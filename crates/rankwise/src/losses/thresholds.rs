@@ -1,17 +1,18 @@
-//! The hinge of ordinal regression: scores on the right sides of thresholds between the grades, by a margin of 1.
+//! The hinge loss of ordinal regression: scores must be on the right side of thresholds between grades, by a margin
+//! of 1.
 //!
 //! ```text
 //! L(s) = min_{b_1 ≤ … ≤ b_{l−1}}  Σ_r ( Σ_{i below b_r} v_i [1 + s_i − b_r]₊ + Σ_{i above b_r} v_i [1 − s_i + b_r]₊ ) / Σ v_i
 //! ```
 //!
-//! Unlike the losses in the list this one is of all documents together, since the thresholds are. For given scores
-//! the part of one threshold is convex and piecewise linear in it: it falls with slope `−(weight below)` on the far
-//! left and bends by `v_i` at the kink of every document, `s_i + 1` for those below and `s_i − 1` for those above.
-//! So its least place is a weighted quantile of the kinks. Where the least places of thresholds are out of order,
-//! neighbours are pooled until they are in order (pool adjacent violators).
+//! Unlike the losses in the list, this one is over all documents together, because they share the thresholds. For
+//! given scores, the term of one threshold is convex and piecewise linear in it: its slope starts at `−(weight
+//! below)` and increases by `v_i` at the kink of every document, which is `s_i + 1` for documents below and `s_i − 1`
+//! for documents above. So the optimal threshold is a weighted quantile of the kinks. If optimal thresholds are out
+//! of order, neighbours are pooled until they are in order (pool adjacent violators).
 //!
-//! `L` is convex in `s`, and the slopes by `s` at the best `b` are a subgradient if those by `b` cancel out. Hence
-//! documents whose kink is at the threshold count with the share that makes them cancel out. Time:
+//! `L` is convex in `s`, and the derivatives by `s` at the optimal `b` are a subgradient if those by `b` sum to 0.
+//! Therefore documents whose kink is at the threshold count with the fraction that makes them sum to 0. The time is
 //! O(n log n + n·l) for n documents and l grades.
 
 #[cfg(test)]
@@ -23,43 +24,43 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Which documents a threshold is to part.
+/// Which documents a threshold must separate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Constraints {
-    /// Those of the two grades next to it.
+pub enum ThresholdConstraints {
+    /// Only the documents of the two adjacent grades.
     #[default]
     Explicit,
-    /// All documents, which keeps the thresholds in order by itself.
+    /// All documents, which keeps the thresholds in order automatically.
     Implicit,
 }
 
-/// The hinge of documents with given grades and weights, as a function of their scores.
+/// The threshold hinge loss of documents with given grades and weights, as a function of their scores.
 pub struct ThresholdHinge {
-    /// The number of each document's grade, from 0.
+    /// The grade number of each document, from 0.
     ranks: Vec<usize>,
     weights: Vec<f64>,
     /// Σ v_i.
     total: f64,
-    /// How many thresholds there are: one fewer than grades.
+    /// The number of thresholds: one fewer than grades.
     count: usize,
-    constraints: Constraints,
+    constraints: ThresholdConstraints,
 }
 
-/// Where the part of a threshold bends.
+/// A point where the term of a threshold changes its slope.
 #[derive(Clone, Copy)]
 struct Kink {
     at: f64,
     weight: f64,
     document: usize,
-    /// Whether the document is to be below the threshold.
+    /// Whether the document must be below the threshold.
     below: bool,
 }
 
-/// One threshold's part of the loss: its kinks, ascending.
-struct Part(Vec<Kink>);
+/// The term of one threshold in the loss, as its kinks in ascending order.
+struct ThresholdTerm(Vec<Kink>);
 
-/// Which end of the places that are equally good.
+/// Which end of the interval of optimal thresholds.
 #[derive(Clone, Copy)]
 enum End {
     Lowest,
@@ -67,50 +68,50 @@ enum End {
 }
 
 impl ThresholdHinge {
-    /// The hinge of documents whose grade is the `ranks[i]`-th, from 0, and counts `weights[i]`; every grade up to
-    /// the highest has a document of positive weight.
-    pub fn new(ranks: Vec<usize>, weights: Vec<f64>, constraints: Constraints) -> Self {
+    /// Creates the loss for documents with the grade numbers `ranks`, from 0, and with weights. Every grade up to the
+    /// highest must have a document with positive weight.
+    pub fn new(ranks: Vec<usize>, weights: Vec<f64>, constraints: ThresholdConstraints) -> Self {
         let counting = ranks.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0);
         let count = counting.map(|(rank, _)| *rank).max().unwrap_or(0);
         let total = weights.iter().sum();
         ThresholdHinge { ranks, weights, total, count, constraints }
     }
 
-    /// The loss at the best thresholds; a subgradient by the scores goes to `gradient`, overwriting it.
+    /// Returns the loss at the optimal thresholds and overwrites `gradient` with a subgradient by the scores.
     pub fn value_and_gradient(&self, scores: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        let (parts, mut value) = (self.parts(scores), 0.0);
-        for (range, at) in pooled(&parts, End::Lowest) {
-            let block = &parts[range];
-            value += block.iter().map(|part| part.value(at)).sum::<f64>();
-            for (part, share) in block.iter().zip(shares(block, at)) {
-                part.add_slopes(at, share, gradient);
+        let (terms, mut value) = (self.terms(scores), 0.0);
+        for (range, at) in pooled(&terms, End::Lowest) {
+            let block = &terms[range];
+            value += block.iter().map(|term| term.value(at)).sum::<f64>();
+            for (term, fraction) in block.iter().zip(fractions(block, at)) {
+                term.add_slopes(at, fraction, gradient);
             }
         }
         gradient.iter_mut().for_each(|g| *g /= self.total);
         value / self.total
     }
 
-    /// The best thresholds; the middle ones where several are equally good.
+    /// The optimal thresholds; the middle ones if several are optimal.
     pub fn thresholds(&self, scores: &[f64]) -> Vec<f64> {
-        let parts = self.parts(scores);
+        let terms = self.terms(scores);
         let spread = |(range, at): (Range<usize>, f64)| range.map(move |_| at);
-        let lowest = pooled(&parts, End::Lowest).into_iter().flat_map(spread);
-        let highest = pooled(&parts, End::Highest).into_iter().flat_map(spread);
+        let lowest = pooled(&terms, End::Lowest).into_iter().flat_map(spread);
+        let highest = pooled(&terms, End::Highest).into_iter().flat_map(spread);
         lowest.zip(highest).map(|(low, high)| low + (high - low) / 2.0).collect()
     }
 
-    fn parts(&self, scores: &[f64]) -> Vec<Part> {
+    fn terms(&self, scores: &[f64]) -> Vec<ThresholdTerm> {
         let mut order: Vec<usize> = (0..scores.len()).filter(|&i| self.weights[i] > 0.0).collect();
         order.par_sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-        (0..self.count).into_par_iter().map(|threshold| self.part(threshold, scores, &order)).collect()
+        (0..self.count).into_par_iter().map(|threshold| self.term(threshold, scores, &order)).collect()
     }
 
-    /// The part of a threshold; `order` has the documents by ascending score.
-    fn part(&self, threshold: usize, scores: &[f64], order: &[usize]) -> Part {
+    /// The term of a threshold; `order` contains the documents by ascending score.
+    fn term(&self, threshold: usize, scores: &[f64], order: &[usize]) -> ThresholdTerm {
         let grades = match self.constraints {
-            Constraints::Explicit => threshold..threshold + 2,
-            Constraints::Implicit => 0..self.count + 1,
+            ThresholdConstraints::Explicit => threshold..threshold + 2,
+            ThresholdConstraints::Implicit => 0..self.count + 1,
         };
         let side = |below: bool| {
             let margin = if below { 1.0 } else { -1.0 };
@@ -123,31 +124,31 @@ impl ThresholdHinge {
             })
         };
         let mut kinks: Vec<Kink> = side(true).chain(side(false)).collect();
-        // Two ascending runs, which a stable sort merges in linear time.
+        // Two ascending sequences, which a stable sort merges in linear time.
         kinks.sort_by(|a, b| a.at.total_cmp(&b.at));
-        Part(kinks)
+        ThresholdTerm(kinks)
     }
 }
 
-impl Part {
+impl ThresholdTerm {
     fn value(&self, threshold: f64) -> f64 {
         let missing = |k: &Kink| if k.below { k.at - threshold } else { threshold - k.at };
         self.0.iter().map(|kink| kink.weight * missing(kink).max(0.0)).sum()
     }
 
-    /// The slope by the threshold just left of it, and by how much it bends there.
+    /// The left derivative at the threshold, and by how much it increases there.
     fn slope(&self, threshold: f64) -> (f64, f64) {
         let passed = self.0.iter().filter(|k| k.at < threshold).map(|k| k.weight).sum::<f64>();
         let bend = self.0.iter().filter(|k| k.at == threshold).map(|k| k.weight).sum();
         (passed - weight_below(&self.0), bend)
     }
 
-    /// Adds the slopes by the scores, with `share` of those at their kink taken to be past it.
-    fn add_slopes(&self, threshold: f64, share: f64, slopes: &mut [f64]) {
+    /// Adds the derivatives by the scores; `fraction` of each document at its kink counts as past it.
+    fn add_slopes(&self, threshold: f64, fraction: f64, slopes: &mut [f64]) {
         for kink in &self.0 {
             let past = match kink.at.total_cmp(&threshold) {
                 std::cmp::Ordering::Less => 1.0,
-                std::cmp::Ordering::Equal => share,
+                std::cmp::Ordering::Equal => fraction,
                 std::cmp::Ordering::Greater => 0.0,
             };
             slopes[kink.document] += kink.weight * if kink.below { 1.0 - past } else { -past };
@@ -159,27 +160,27 @@ fn weight_below(kinks: &[Kink]) -> f64 {
     kinks.iter().filter(|k| k.below).map(|k| k.weight).sum()
 }
 
-/// Runs of thresholds that are best at one and the same place, with that place, ascending.
-fn pooled(parts: &[Part], end: End) -> Vec<(Range<usize>, f64)> {
+/// Ranges of thresholds that share one optimal value, with that value, in ascending order.
+fn pooled(terms: &[ThresholdTerm], end: End) -> Vec<(Range<usize>, f64)> {
     let mut blocks: Vec<(Range<usize>, f64)> = Vec::new();
-    for threshold in 0..parts.len() {
+    for threshold in 0..terms.len() {
         let mut range = threshold..threshold + 1;
-        let mut at = least_place(&parts[range.clone()], end);
+        let mut at = least_place(&terms[range.clone()], end);
         while let Some((before, _)) = blocks.pop_if(|(_, place)| *place > at) {
             range.start = before.start;
-            at = least_place(&parts[range.clone()], end);
+            at = least_place(&terms[range.clone()], end);
         }
         blocks.push((range, at));
     }
     blocks
 }
 
-/// Where the sum of the parts of one block is least: where the kinks passed outweigh the documents below.
-fn least_place(block: &[Part], end: End) -> f64 {
+/// The minimum of the summed terms of one block: where the weight of the passed kinks outweighs the documents below.
+fn least_place(block: &[ThresholdTerm], end: End) -> f64 {
     let kinks = match block {
-        [part] => Cow::Borrowed(&part.0),
+        [term] => Cow::Borrowed(&term.0),
         _ => {
-            let mut all: Vec<Kink> = block.iter().flat_map(|part| part.0.iter().copied()).collect();
+            let mut all: Vec<Kink> = block.iter().flat_map(|term| term.0.iter().copied()).collect();
             all.sort_by(|a, b| a.at.total_cmp(&b.at));
             Cow::Owned(all)
         }
@@ -192,23 +193,24 @@ fn least_place(block: &[Part], end: End) -> f64 {
             End::Highest => passed > below,
         }
     });
-    // Both sides have documents, so it is reached, unless rounding swallows the weight of one.
+    // Both sides have documents, so it is reached, unless one weight is lost in rounding.
     reached.or(kinks.last()).expect("a threshold has documents on both sides").at
 }
 
-/// For each part of a block, the share of its documents at their kink that counts as past it.
+/// For each term of a block, the fraction of its documents at their kink that counts as past it.
 ///
-/// The slopes `h_r` by the thresholds of the block must sum to 0, and no first few of them to more than 0: else the
-/// order would not be what keeps these thresholds together. Slopes that are as small as they can be at the first
-/// thresholds and as large at the last fulfil that if any do.
-fn shares(block: &[Part], at: f64) -> Vec<f64> {
-    let slopes: Vec<(f64, f64)> = block.iter().map(|part| part.slope(at)).collect();
+/// The derivatives `h_r` by the thresholds of the block must sum to 0, and no prefix of them may sum to more than 0,
+/// otherwise the order constraint would not keep these thresholds together. If any choice satisfies this, then so
+/// does the one with the smallest possible derivatives at the first thresholds and the largest at the last.
+fn fractions(block: &[ThresholdTerm], at: f64) -> Vec<f64> {
+    let slopes: Vec<(f64, f64)> = block.iter().map(|term| term.slope(at)).collect();
     let mut wanting = -slopes.iter().map(|(left, _)| left).sum::<f64>();
-    let mut shares = vec![0.0; block.len()];
-    for (share, (_, bend)) in shares.iter_mut().zip(&slopes).rev().filter(|(_, (_, bend))| *bend > 0.0) {
+    let mut fractions = vec![0.0; block.len()];
+    for (fraction, (_, bend)) in fractions.iter_mut().zip(&slopes).rev().filter(|(_, (_, bend))| *bend > 0.0)
+    {
         let taken = wanting.clamp(0.0, *bend);
         wanting -= taken;
-        *share = taken / bend;
+        *fraction = taken / bend;
     }
-    shares
+    fractions
 }

@@ -1,22 +1,22 @@
-//! A solution of `min_w ½‖w‖² + C·R(w)` with the proof of how good it is.
+//! A solution of `min_w ½‖w‖² + C·R(w)` with a certificate of its quality.
 
-/// The best weights found, with the certificate of how good they are.
+/// The best weights found, with a certificate of their quality.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CertifiedFit {
     /// The weights.
     pub weights: Vec<f64>,
-    /// Their value `½‖w‖² + C·R(w)`.
+    /// Their objective `½‖w‖² + C·R(w)`.
     pub primal: f64,
-    /// A value that no weights go below.
+    /// A lower bound on the objective of any weights.
     pub dual: f64,
-    /// Rounds made.
+    /// The number of rounds.
     pub rounds: u64,
-    /// Whether the gap was reached.
+    /// Whether the requested gap was reached.
     pub converged: bool,
 }
 
 impl CertifiedFit {
-    /// The gap between the value and its lower bound, relative to the value.
+    /// The relative duality gap: `(primal − dual) / primal`.
     pub fn gap(&self) -> f64 {
         if self.primal > 0.0 { (self.primal - self.dual).max(0.0) / self.primal } else { 0.0 }
     }

@@ -1,11 +1,12 @@
-//! Conjugate gradients for `A x = b` with a symmetric positive semi-definite `A` given as a product.
+//! Conjugate gradients for `A x = b`, where `A` is symmetric positive semi-definite and given by its product with a
+//! vector.
 
 use super::vectors::{add_scaled, dot};
 
 /// Solves `A x = b` from `x = 0`, where `apply(v, out)` sets `out = A v`.
 ///
-/// Ends when the residual is below `tolerance·‖b‖`, after `rounds` products, or when `go_on` says no. Returns the
-/// solution, the products made, and the last `‖residual‖ / ‖b‖`.
+/// Stops when the residual is below `tolerance·‖b‖`, after `rounds` products, or when `go_on` returns false. Returns
+/// the solution, the number of products, and the final `‖residual‖ / ‖b‖`.
 pub fn conjugate_gradient(
     apply: impl Fn(&[f64], &mut [f64]),
     b: &[f64],
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_asked_and_on_a_zero_right_side() {
+    fn stops_when_asked_and_if_the_right_hand_side_is_zero() {
         let identity = |v: &[f64], out: &mut [f64]| out.copy_from_slice(v);
         assert_eq!(conjugate_gradient(identity, &[3.0], 1e-9, 10, |_, _| false).0, [0.0]);
         assert_eq!(conjugate_gradient(identity, &[0.0], 1e-9, 10, |_, _| true), (vec![0.0], 0, 0.0));

@@ -1,7 +1,7 @@
-//! L-BFGS: a quasi-Newton method that remembers the last few steps (Liu and Nocedal, Mathematical Programming 1989).
+//! L-BFGS: a quasi-Newton method with limited memory (Liu and Nocedal, Mathematical Programming 1989).
 //!
-//! It needs only values and gradients, and no convexity. The strong Wolfe conditions at every step keep the
-//! remembered curvature positive, so every direction leads down.
+//! It needs only values and gradients, and no convexity. Every step meets the strong Wolfe conditions, which keeps
+//! the estimated curvature positive, so every direction is a descent direction.
 
 use super::line_search::{LineSearch, Trial};
 use super::objective::Objective;
@@ -9,18 +9,18 @@ use super::vectors::{add_scaled, dot};
 use crate::watch::{Step, Stop, Watch};
 use std::collections::VecDeque;
 
-/// How to minimise, and how far.
+/// The L-BFGS solver and its stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lbfgs {
-    /// How many steps to remember, at least 1.
+    /// The number of past steps to use, at least 1.
     pub memory: usize,
-    /// The norm of the gradient at which to stop, relative to that at the start.
+    /// Stop when the norm of the gradient, relative to its initial norm, is at most this.
     pub tolerance: f64,
-    /// The most steps to make.
+    /// The maximum number of steps.
     pub rounds: u64,
-    /// The most values and gradients to ask for.
+    /// The maximum number of evaluations (value and gradient).
     pub evaluations: u64,
-    /// When a step is good enough.
+    /// The acceptance criteria of a step.
     pub line_search: LineSearch,
 }
 
@@ -36,38 +36,38 @@ impl Default for Lbfgs {
     }
 }
 
-/// Why the minimisation ended.
+/// Why the minimisation stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum Termination {
     /// The gradient is small enough.
     Converged,
-    /// No way down is left that rounding does not hide, or there is no minimum.
+    /// No further decrease is possible within rounding errors, or there is no minimum.
     Stalled,
-    /// The rounds or evaluations allowed were used.
+    /// The maximum number of rounds or evaluations was reached.
     RoundsUsedUp,
-    /// Someone asked it to stop.
+    /// It was asked to stop.
     Interrupted,
 }
 
-/// Where the minimisation ended.
+/// The result of a minimisation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LbfgsFit {
     /// The weights.
     pub weights: Vec<f64>,
-    /// Their value.
+    /// The objective at these weights.
     pub value: f64,
-    /// The norm of the gradient there.
+    /// The norm of the gradient at these weights.
     pub gradient_norm: f64,
-    /// Steps made.
+    /// The number of steps.
     pub rounds: u64,
-    /// Values and gradients asked for.
+    /// The number of evaluations.
     pub evaluations: u64,
-    /// Why it ended.
-    pub ending: Ending,
+    /// Why it stopped.
+    pub ending: Termination,
 }
 
 impl Lbfgs {
-    /// Minimises from `start`, where the value must be finite; asked to stop, gives what it has.
+    /// Minimises from `start`, where the value must be finite. If asked to stop, returns the current weights.
     pub fn minimize(&self, objective: &impl Objective, start: Vec<f64>, watch: &mut dyn Watch) -> LbfgsFit {
         let mut point = Point::new(objective, start);
         let (mut memory, first_norm) = (Memory::new(self.memory), point.norm());
@@ -78,15 +78,15 @@ impl Lbfgs {
         };
         loop {
             let norm = point.norm();
-            watch.step(Step { done: rounds, total: None, what: "norm of the gradient", value: norm });
+            watch.step(Step { done: rounds, total: None, what: "gradient norm", value: norm });
             let ending = if !norm.is_finite() || !point.value.is_finite() {
-                Some(Ending::Stalled)
+                Some(Termination::Stalled)
             } else if norm <= self.tolerance * first_norm {
-                Some(Ending::Converged)
+                Some(Termination::Converged)
             } else if watch.stop().requested() {
-                Some(Ending::Interrupted)
+                Some(Termination::Interrupted)
             } else if rounds == self.rounds || evaluations >= self.evaluations {
-                Some(Ending::RoundsUsedUp)
+                Some(Termination::RoundsUsedUp)
             } else {
                 None
             };
@@ -94,7 +94,7 @@ impl Lbfgs {
                 return fit(point, rounds, evaluations, ending);
             }
             let mut direction: Vec<f64> = point.gradient.iter().map(|g| -g).collect();
-            memory.bend(&mut direction);
+            memory.apply_inverse_hessian(&mut direction);
             let first = if memory.is_empty() { 1.0 / norm } else { 1.0 };
             let left = self.evaluations - evaluations;
             let search =
@@ -105,16 +105,16 @@ impl Lbfgs {
                     point = next;
                     rounds += 1;
                 }
-                // What is remembered may lead astray; straight down is the last resort.
+                // The memory may be misleading; steepest descent is the last resort.
                 None if !memory.is_empty() => memory.clear(),
                 None if evaluations >= self.evaluations || watch.stop().requested() => {}
-                None => return fit(point, rounds, evaluations, Ending::Stalled),
+                None => return fit(point, rounds, evaluations, Termination::Stalled),
             }
         }
     }
 }
 
-/// Weights with value and gradient.
+/// Weights with their value and gradient.
 struct Point {
     w: Vec<f64>,
     value: f64,
@@ -132,7 +132,7 @@ impl Point {
         dot(&self.gradient, &self.gradient).sqrt()
     }
 
-    /// The point a good step along `direction` leads to, where there is one.
+    /// The next point along `direction`, if the line search finds one.
     fn step(
         &self,
         objective: &impl Objective,
@@ -148,7 +148,7 @@ impl Point {
         }
         let mut next = Point { w: self.w.clone(), value: self.value, gradient: self.gradient.clone() };
         search.search(start, first, |step| {
-            // Asked to stop, nothing more is worked out and so no step is found.
+            // If asked to stop, nothing more is evaluated, and no step is found.
             if stop.requested() {
                 return Trial { step, value: f64::NAN, slope: f64::NAN };
             }
@@ -169,11 +169,11 @@ struct Memory {
 }
 
 struct Remembered {
-    /// How the weights moved.
+    /// The change of the weights.
     moved: Vec<f64>,
-    /// How the gradient turned.
+    /// The change of the gradient.
     turned: Vec<f64>,
-    /// `moved·turned`, above 0.
+    /// `moved·turned`, which is positive.
     along: f64,
 }
 
@@ -194,7 +194,7 @@ impl Memory {
         let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
         let (moved, turned) = (difference(&to.w, &from.w), difference(&to.gradient, &from.gradient));
         let along = dot(&moved, &turned);
-        // The line search makes it positive, unless rounding swallows it.
+        // The line search makes it positive, except for rounding errors.
         if along <= f64::EPSILON * dot(&turned, &turned).sqrt() * dot(&moved, &moved).sqrt() {
             return;
         }
@@ -204,8 +204,8 @@ impl Memory {
         self.steps.push_back(Remembered { moved, turned, along });
     }
 
-    /// Multiplies by the approximate inverse of the second derivative that the steps tell of (two loops over them).
-    fn bend(&self, direction: &mut [f64]) {
+    /// Multiplies by the approximate inverse Hessian (two-loop recursion).
+    fn apply_inverse_hessian(&self, direction: &mut [f64]) {
         let mut shares = Vec::with_capacity(self.steps.len());
         for step in self.steps.iter().rev() {
             let share = dot(&step.moved, direction) / step.along;
@@ -231,7 +231,7 @@ mod tests {
     use rand::RngExt;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// A function written as a closure that fills the gradient.
+    /// An objective given as a closure that fills in the gradient.
     struct Function<F> {
         dim: usize,
         f: F,
@@ -260,7 +260,7 @@ mod tests {
 
     /// `½ Σ dᵢ (wᵢ − tᵢ)²` with `d` from 1 to 10⁴.
     #[test]
-    fn a_quadratic_of_ten_thousand_to_one() {
+    fn an_ill_conditioned_quadratic_is_minimised() {
         let mut random = rng::stream(1, &[]);
         let n = 30;
         let target: Vec<f64> = (0..n).map(|_| random.random::<f64>() * 4.0 - 2.0).collect();
@@ -270,63 +270,63 @@ mod tests {
             0.5 * (0..n).map(|i| g[i] * (w[i] - target[i])).sum::<f64>()
         };
         let fit = minimize(Lbfgs { tolerance: 1e-12, ..Lbfgs::default() }, f, vec![0.0; n]);
-        assert_eq!(fit.ending, Ending::Converged, "{fit:?}");
+        assert_eq!(fit.ending, Termination::Converged, "{fit:?}");
         assert!(fit.weights.iter().zip(&target).all(|(w, t)| (w - t).abs() < 1e-7), "{fit:?}");
     }
 
     #[test]
-    fn the_banana_valley_is_followed_to_its_end() {
+    fn the_rosenbrock_function_is_minimised() {
         for start in [vec![-1.2, 1.0], vec![10.0, -10.0], vec![0.0, 0.0]] {
             for memory in [1, 3, 10] {
                 let solver = Lbfgs { tolerance: 1e-12, memory, ..Lbfgs::default() };
                 let fit = minimize(solver, rosenbrock, start.clone());
-                assert_eq!(fit.ending, Ending::Converged, "{fit:?}");
+                assert_eq!(fit.ending, Termination::Converged, "{fit:?}");
                 assert!(fit.weights.iter().all(|w| (w - 1.0).abs() < 1e-9), "{fit:?}");
             }
         }
     }
 
-    /// `w − log w` has no value at and below 0; the first step from far out leads there.
+    /// `w − log w` is undefined at and below 0, where the first step from far out leads.
     #[test]
-    fn trials_without_a_value_are_stepped_back_from() {
+    fn undefined_values_are_backtracked_from() {
         let f = |w: &[f64], g: &mut [f64]| {
             g[0] = 1.0 - 1.0 / w[0];
             w[0] - w[0].ln()
         };
         for start in [0.5, 1e-3, 30.0] {
             let fit = minimize(Lbfgs { tolerance: 1e-10, ..Lbfgs::default() }, f, vec![start]);
-            assert_eq!(fit.ending, Ending::Converged, "{fit:?}");
+            assert_eq!(fit.ending, Termination::Converged, "{fit:?}");
             assert!((fit.weights[0] - 1.0).abs() < 1e-8, "{fit:?}");
         }
         let fit = minimize(Lbfgs::default(), f, vec![-1.0]);
-        assert_eq!((fit.ending, fit.evaluations), (Ending::Stalled, 1));
+        assert_eq!((fit.ending, fit.evaluations), (Termination::Stalled, 1));
     }
 
     #[test]
-    fn no_minimum_and_a_minimum_at_once_both_end() {
+    fn no_minimum_and_a_start_at_the_minimum_both_terminate() {
         let slope = |_: &[f64], g: &mut [f64]| {
             g[0] = -1.0;
             f64::NAN
         };
-        assert_eq!(minimize(Lbfgs::default(), slope, vec![0.0]).ending, Ending::Stalled);
+        assert_eq!(minimize(Lbfgs::default(), slope, vec![0.0]).ending, Termination::Stalled);
         let down = |w: &[f64], g: &mut [f64]| {
             g[0] = -1.0;
             -w[0]
         };
-        assert_eq!(minimize(Lbfgs::default(), down, vec![0.0]).ending, Ending::Stalled);
+        assert_eq!(minimize(Lbfgs::default(), down, vec![0.0]).ending, Termination::Stalled);
         let flat = |_: &[f64], g: &mut [f64]| {
             g.fill(0.0);
             5.0
         };
         let fit = minimize(Lbfgs::default(), flat, vec![3.0]);
-        assert_eq!((fit.ending, fit.rounds, fit.value), (Ending::Converged, 0, 5.0));
+        assert_eq!((fit.ending, fit.rounds, fit.value), (Termination::Converged, 0, 5.0));
     }
 
     #[test]
-    fn limits_and_requests_to_stop_are_kept() {
+    fn limits_and_requests_to_stop_are_respected() {
         let start = vec![-1.2, 1.0];
         let fit = minimize(Lbfgs { rounds: 3, ..Lbfgs::default() }, rosenbrock, start.clone());
-        assert_eq!((fit.ending, fit.rounds), (Ending::RoundsUsedUp, 3));
+        assert_eq!((fit.ending, fit.rounds), (Termination::RoundsUsedUp, 3));
         for evaluations in [1, 2, 5, 9] {
             let calls = AtomicU64::new(0);
             let counted = |w: &[f64], g: &mut [f64]| {
@@ -334,13 +334,13 @@ mod tests {
                 rosenbrock(w, g)
             };
             let fit = minimize(Lbfgs { evaluations, ..Lbfgs::default() }, counted, start.clone());
-            assert_eq!((fit.ending, fit.evaluations), (Ending::RoundsUsedUp, evaluations));
+            assert_eq!((fit.ending, fit.evaluations), (Termination::RoundsUsedUp, evaluations));
             assert_eq!(calls.into_inner(), evaluations);
         }
         let stop = Stop::default();
         stop.request();
         let objective = Function { dim: 2, f: rosenbrock };
         let fit = Lbfgs::default().minimize(&objective, start.clone(), &mut Silent(stop));
-        assert_eq!((fit.ending, fit.weights), (Ending::Interrupted, start));
+        assert_eq!((fit.ending, fit.weights), (Termination::Interrupted, start));
     }
 }

@@ -4,9 +4,9 @@
 //! min_{w,b} ½ Σᵢ vᵢ (w·zᵢ + b − yᵢ)² / Σᵢ vᵢ  +  ½ λ ‖w‖² ,    z = (x − mean) / deviation
 //! ```
 //!
-//! Columns are standardised, so λ means the same whatever the units, and `b` is not shrunk. Up to
-//! [`DIRECT_WIDTH`] columns the normal equations are factorised; beyond, conjugate gradients work on the rows
-//! themselves and sparse data stays sparse.
+//! Columns are standardised, so λ means the same in any units, and `b` is not regularised. Up to [`DIRECT_WIDTH`]
+//! columns, the normal equations are factorised. Beyond that, conjugate gradients work on the rows directly, and
+//! sparse data stays sparse.
 
 use super::conjugate_gradient;
 use super::moments::{Spread, add_all, over_rows};
@@ -14,7 +14,7 @@ use super::positive::solve_positive;
 use crate::data::{Dataset, Row};
 use crate::watch::{Step, Watch};
 
-/// The most columns for which the matrix of products is built (8 MiB of it per piece of rows).
+/// The maximum number of columns for which the Gram matrix is built (8 MiB per piece of rows).
 const DIRECT_WIDTH: usize = 1024;
 
 /// A linear fit in the units of the data.
@@ -24,15 +24,15 @@ pub struct RidgeFit {
     pub weights: Vec<f64>,
     /// Added to every prediction.
     pub bias: f64,
-    /// Columns that are constant or a combination of earlier ones, and so have weight 0.
+    /// The number of columns that are constant or linear combinations of earlier ones; their weight is 0.
     pub dependent: usize,
-    /// Iterations made; 1 where the equations were solved directly.
+    /// The number of iterations; 1 if the equations were solved directly.
     pub rounds: u64,
-    /// Whether the solution is one: false when stopped before the iterations ended.
+    /// Whether the tolerance was reached: false if stopped early.
     pub converged: bool,
 }
 
-/// Fits `targets` by the columns of `data`, each row weighted by `row_weights`.
+/// Fits `targets` by the columns of `data`, with row weights.
 pub fn ridge(
     data: &Dataset,
     targets: &[f64],
@@ -40,11 +40,11 @@ pub fn ridge(
     lambda: f64,
     watch: &mut dyn Watch,
 ) -> RidgeFit {
-    let problem = Problem::new(data, targets, row_weights, lambda);
+    let problem = RidgeProblem::new(data, targets, row_weights, lambda);
     if data.width() <= DIRECT_WIDTH { problem.solve_directly() } else { problem.iterate(watch) }
 }
 
-struct Problem<'a> {
+struct RidgeProblem<'a> {
     data: &'a Dataset,
     weights: &'a [f64],
     /// Σ vᵢ.
@@ -56,12 +56,12 @@ struct Problem<'a> {
     lambda: f64,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> RidgeProblem<'a> {
     fn new(data: &'a Dataset, targets: &[f64], weights: &'a [f64], lambda: f64) -> Self {
         let total: f64 = weights.iter().sum();
         let target_mean = targets.iter().zip(weights).map(|(y, v)| y * v).sum::<f64>() / total;
         let targets = targets.iter().map(|y| y - target_mean).collect();
-        Problem { data, weights, total, spread: Spread::of(data, weights), target_mean, targets, lambda }
+        RidgeProblem { data, weights, total, spread: Spread::of(data, weights), target_mean, targets, lambda }
     }
 
     fn solve_directly(&self) -> RidgeFit {
@@ -181,10 +181,10 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Relative residual at which the iterations end.
+/// The relative residual at which the iterations stop.
 const TOLERANCE: f64 = 1e-10;
 
-/// Rows whose products are added to the matrix in one go: each entry is then loaded and stored once per block.
+/// The number of rows added to the Gram matrix at a time: each entry is loaded and stored once per block.
 const BLOCK: usize = 8;
 
 /// Adds `Σ_r z_r z_rᵀ` over the rows of `block` to the upper triangle of `gram`.
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_through_points_is_found_again() {
+    fn an_exact_linear_relation_is_recovered() {
         let (data, _, weights) = random_data(50, 3, 1);
         let targets: Vec<f64> = (0..50).map(|r| data.row(r).dot(&[2.0, -1.0, 0.5]) + 7.0).collect();
         let fit = ridge(&data, &targets, &weights, 0.0, &mut Silent::default());
@@ -246,10 +246,10 @@ mod tests {
 
     /// At the optimum, in standardised units: `ZᵀV(Zu + b − y)/Σv + λu = 0` and the weighted residuals sum to 0.
     #[test]
-    fn the_gradient_vanishes_at_the_solution_of_both_ways() {
+    fn the_gradient_is_zero_at_the_solution_of_both_methods() {
         let (data, targets, weights) = random_data(60, 7, 2);
         let lambda = 0.3;
-        let problem = Problem::new(&data, &targets, &weights, lambda);
+        let problem = RidgeProblem::new(&data, &targets, &weights, lambda);
         for fit in [problem.solve_directly(), problem.iterate(&mut Silent::default())] {
             let residual: Vec<f64> =
                 (0..60).map(|r| data.row(r).dot(&fit.weights) + fit.bias - targets[r]).collect();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_and_constant_columns_do_no_harm() {
+    fn duplicate_and_constant_columns_are_harmless() {
         let (data, targets, weights) = random_data(40, 4, 3);
         let mut parts = data.into_parts();
         for row in parts.features.values_mut().chunks_exact_mut(4) {
@@ -279,12 +279,12 @@ mod tests {
     }
 
     #[test]
-    fn a_large_offset_costs_no_digits() {
+    fn a_large_offset_costs_no_precision() {
         let (data, targets, weights) = random_data(40, 2, 4);
         let plain = ridge(&data, &targets, &weights, 0.0, &mut Silent::default());
         let mut parts = data.into_parts();
         for row in parts.features.values_mut().chunks_exact_mut(2) {
-            // Both exact in f32, so that only the arithmetic is tested.
+            // Both are exact in single precision, so that only the arithmetic is tested.
             row[0] = (row[0] * 1024.0).round() / 1024.0;
         }
         let near = Dataset::new(parts.clone()).unwrap();

@@ -1,21 +1,21 @@
-//! A line search to the strong Wolfe conditions: bracket, then zoom in by cubic interpolation (Moré and Thuente
-//! 1994; Nocedal and Wright 2006, chapter 3).
+//! A line search for the strong Wolfe conditions: bracketing, then cubic interpolation (Moré and Thuente 1994;
+//! Nocedal and Wright 2006, chapter 3).
 //!
 //! ```text
-//! f(t) ≤ f(0) + α·t·f′(0)       enough decrease
-//! |f′(t)| ≤ β·|f′(0)|           flat enough
+//! f(t) ≤ f(0) + α·t·f′(0)       sufficient decrease
+//! |f′(t)| ≤ β·|f′(0)|           curvature condition
 //! ```
 //!
-//! A step where value or slope is infinite or NaN is too long, and the search turns back.
+//! A step with an infinite or NaN value or slope is too long, and the search backtracks.
 
-/// When a step is good enough, and how many may be tried.
+/// The acceptance criteria of a step, and how many steps may be tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LineSearch {
-    /// α: the share of the decrease that the first slope promises.
+    /// α: the fraction of the decrease predicted by the initial slope that a step must achieve.
     pub decrease: f64,
-    /// β: the share of the first slope that may be left, above α and below 1.
+    /// β: the fraction of the initial slope that may remain, above α and below 1.
     pub flatness: f64,
-    /// The most steps to try.
+    /// The maximum number of steps to try.
     pub evaluations: u64,
 }
 
@@ -25,7 +25,7 @@ impl Default for LineSearch {
     }
 }
 
-/// A step, with value and slope there.
+/// A trial step with the value and slope at it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trial {
     pub step: f64,
@@ -40,13 +40,14 @@ impl Trial {
 }
 
 impl LineSearch {
-    /// A step that meets both conditions, tried from `first` on. The last step that `at` was asked for is the one
-    /// returned. `None` where none was found: then `f` does not go on downwards as its first slope says, or the
-    /// steps allowed were used up.
+    /// Finds a step that meets both conditions, starting with `first`. The last step evaluated is the one returned.
+    /// `None` if no step was found: the function does not decrease as its initial slope predicts, or the maximum
+    /// number of steps was reached.
     ///
-    /// `start` is the trial of step 0, of negative slope.
+    /// `start` is the trial at step 0, with a negative slope.
     pub(super) fn search(&self, start: Trial, first: f64, mut at: impl FnMut(f64) -> Trial) -> Option<Trial> {
-        // `low` is the best step with enough decrease; a good one lies between it and `end`, once there is one.
+        // `low` is the best step with sufficient decrease; once there is an `end`, an acceptable step lies between
+        // the two.
         let (mut low, mut end, mut step) = (start, None::<Trial>, first);
         for _ in 0..self.evaluations {
             let trial = at(step);
@@ -55,7 +56,7 @@ impl LineSearch {
             } else if trial.slope.abs() <= -self.flatness * start.slope {
                 return Some(trial);
             } else {
-                // Where the slope at the trial points back to `low`, that is the other end from now on.
+                // If the slope at the trial points back to `low`, then `low` becomes the other end.
                 let outwards = end.map_or(1.0, |end| end.step - trial.step) * trial.slope;
                 if outwards >= 0.0 {
                     end = Some(low);
@@ -66,7 +67,7 @@ impl LineSearch {
                 Some(end) => between(low, end),
                 None => 4.0 * low.step,
             };
-            // Nothing is left between the two ends, or the way down never ends.
+            // The interval is empty, or the function decreases forever.
             if next == low.step || end.is_some_and(|end| next == end.step) || !next.is_finite() {
                 return None;
             }
@@ -75,34 +76,34 @@ impl LineSearch {
         None
     }
 
-    /// Enough decrease, but for what rounding may hide: near an optimum the values are equal to the last digits
-    /// and only the slopes still tell a direction.
+    /// Sufficient decrease up to rounding errors: near an optimum, values agree to the last digits, and only the
+    /// slopes still show a direction.
     fn decreases(&self, start: Trial, trial: Trial) -> bool {
         let rounding = 4.0 * f64::EPSILON * start.value.abs();
         trial.value <= start.value + self.decrease * trial.step * start.slope + rounding
     }
 }
 
-/// Where the cubic through both ends is least, kept off the ends; their middle where there is no such cubic.
+/// The minimum of the cubic through both ends, kept away from the ends; their middle if there is no such cubic.
 fn between(low: Trial, end: Trial) -> f64 {
     let width = end.step - low.step;
     let middle = low.step + 0.5 * width;
     if !end.is_finite() {
-        // From the start it may be far too long; a step that went well says it is not.
+        // The first step may be far too long; after a successful step that is unlikely.
         return if low.step == 0.0 { 0.1 * width } else { middle };
     }
     let lean = low.slope + end.slope - 3.0 * (end.value - low.value) / width;
     let root = (lean * lean - low.slope * end.slope).sqrt();
     let root = root.copysign(width);
-    let share = 1.0 - (end.slope + root - lean) / (end.slope - low.slope + 2.0 * root);
-    if share.is_finite() { low.step + share.clamp(0.1, 0.9) * width } else { middle }
+    let fraction = 1.0 - (end.slope + root - lean) / (end.slope - low.slope + 2.0 * root);
+    if fraction.is_finite() { low.step + fraction.clamp(0.1, 0.9) * width } else { middle }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Runs a search on `f` and `f′`, and checks what it found and that it was asked for last.
+    /// Runs a search on `f` and `f′`. Checks the result, and that it was the last step evaluated.
     fn search(f: impl Fn(f64) -> (f64, f64), first: f64, flatness: f64) -> Option<f64> {
         let search = LineSearch { flatness, ..LineSearch::default() };
         let mut last = f64::NAN;
@@ -128,7 +129,7 @@ mod tests {
             for flatness in [0.9, 0.1, 0.001] {
                 let quadratic = |t: f64| ((t - 3.0).powi(2), 2.0 * (t - 3.0));
                 assert!(search(quadratic, first, flatness).is_some());
-                // Two valleys, of which the first is the nearer.
+                // Two valleys; the first one is closer.
                 let wavy =
                     |t: f64| (-t + (3.0 * t).sin() + t * t / 8.0, -1.0 + 3.0 * (3.0 * t).cos() + t / 4.0);
                 let turned = |t: f64| wavy(t + 1.0);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_without_a_value_are_too_long() {
+    fn steps_with_undefined_values_are_too_long() {
         let barrier = |t: f64| {
             if t < 1.0 { (-t - 0.01 * (1.0 - t).ln(), -1.0 + 0.01 / (1.0 - t)) } else { (f64::NAN, f64::NAN) }
         };
@@ -156,9 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn a_way_down_that_never_ends_or_never_was_is_given_up() {
+    fn unbounded_functions_and_wrong_slopes_give_no_step() {
         assert_eq!(search(|t| (-t, -1.0), 1.0, 0.9), None);
-        // The slope at 0 is a lie.
+        // The slope at 0 is wrong on purpose.
         assert_eq!(search(|t| (t, if t == 0.0 { -1.0 } else { 1.0 }), 1.0, 0.9), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Who minimises? Solvers that know matrices and vectors, and nothing of rankings.
+//! Solvers: minimisation over the weights of a linear model. They are independent of ranking.
 
 mod bundle;
 mod certified;
 mod conjugate_gradient;
-mod held_risk;
+mod fixed_order_risk;
 mod lbfgs;
 mod least_squares;
 mod line_search;
@@ -20,13 +20,13 @@ mod vectors;
 pub use bundle::Bundle;
 pub use certified::CertifiedFit;
 pub use conjugate_gradient::conjugate_gradient;
-pub use held_risk::HeldRisk;
-pub use lbfgs::{Ending, Lbfgs, LbfgsFit};
+pub use fixed_order_risk::FixedOrderRisk;
+pub use lbfgs::{Lbfgs, LbfgsFit, Termination};
 pub use least_squares::{RidgeFit, ridge};
 pub use line_search::LineSearch;
 pub use newton_cg::NewtonCg;
 pub use objective::{Curvature, LinearRisk, Objective, Regularized};
-pub use planes::Planes;
-pub use sampled_risk::{DrawnRankings, SampledLaw, SampledRisk};
+pub use planes::CuttingPlanes;
+pub use sampled_risk::{DrawnRankings, SampledObjective, SampledRisk};
 pub use threshold_risk::ThresholdRisk;
-pub use units::Units;
+pub use units::FeatureUnits;

@@ -1,18 +1,19 @@
-//! Weighted sums over all rows of a data set, in a fixed order: means, spreads, products.
+//! Weighted sums over all rows of a data set, in a fixed order: means, deviations, products.
 
 use crate::data::Dataset;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Into how many pieces the rows are cut. Fixed, so that sums do not depend on the number of threads.
+/// The number of pieces that the rows are divided into. It is fixed, so that sums do not depend on the number of
+/// threads.
 const PIECES: usize = 16;
 
-/// Into how many pieces so many items are cut; one of none for none.
+/// The number of pieces for this many items; at least one, which may be empty.
 pub(super) fn pieces(items: usize) -> usize {
     items.div_ceil(items.div_ceil(PIECES).max(1)).max(1)
 }
 
-/// `map` over fixed pieces of the items, in parallel.
+/// Maps fixed pieces of the items in parallel.
 pub(super) fn by_piece<T: Send>(items: usize, map: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let piece = items.div_ceil(PIECES).max(1);
     (0..pieces(items))
@@ -21,7 +22,7 @@ pub(super) fn by_piece<T: Send>(items: usize, map: impl Fn(Range<usize>) -> T + 
         .collect()
 }
 
-/// `map` over fixed pieces of the rows in parallel, then `add` in order.
+/// Maps fixed pieces of the rows in parallel, then combines the results in order with `add`.
 pub(super) fn over_rows<T: Send>(
     rows: usize,
     map: impl Fn(Range<usize>) -> T + Sync,
@@ -40,10 +41,10 @@ pub(super) fn add_all(a: &mut [f64], b: &[f64]) {
     }
 }
 
-/// Mean and standard deviation of every column; rows weighted, missing values counted as 0.
+/// The mean and standard deviation of every column. Rows are weighted, and missing values count as 0.
 pub(super) struct Spread {
     pub(super) mean: Vec<f64>,
-    /// Infinite for a constant column, which standardising therefore turns to zeros, and so its weight.
+    /// Infinite for a constant column, so that standardising turns it into zeros and its weight is 0.
     pub(super) deviation: Vec<f64>,
 }
 
@@ -66,13 +67,13 @@ impl Spread {
             )
         };
         let mean: Vec<f64> = sum(&|_, x| x).iter().map(|s| s / total).collect();
-        // Σ v(x−m)² over stored values, as Σ v·x·(x − 2m) + W·m², whose terms for absent values (x = 0) vanish.
+        // Σ v(x−m)² over stored values, as Σ v·x·(x − 2m) + W·m², whose terms are 0 for absent values (x = 0).
         let squares = sum(&|c, x| x * (x - 2.0 * mean[c]));
         let deviation = squares
             .iter()
             .zip(&mean)
             .map(|(s, m)| {
-                // What is left of a constant column is the rounding of its sum.
+                // The remainder of a constant column is the rounding error of its sum.
                 let rounding = 1e-15 * (data.len() as f64).max(100.0);
                 let (variance, noise) = (s / total + m * m, rounding * m * m);
                 if variance > noise { variance.sqrt() } else { f64::INFINITY }

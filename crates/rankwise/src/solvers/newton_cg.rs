@@ -1,13 +1,13 @@
-//! Truncated Newton: directions by conjugate gradients, lengths by a line search (Lin, Weng and Keerthi 2008; for
-//! ranking Lee and Lin 2014).
+//! Truncated Newton: conjugate gradients for the direction, a line search for the length (Lin, Weng and Keerthi 2008;
+//! for ranking, Lee and Lin 2014).
 //!
 //! ```text
 //! min_w  F(w) = ½‖w‖² + C·R(w) ,      R convex and ≥ 0, with a generalised second derivative
 //! ```
 //!
-//! Because of its first term `F(v) ≥ F(w) + ∇F(w)·(v − w) + ½‖v − w‖²` for any `v`, and the right side is never
-//! below `F(w) − ½‖∇F(w)‖²`: a lower bound of the optimum at no cost. For the squared hinge it is the value of the
-//! dual problem at the multipliers `2C·[1 − margin]₊`.
+//! Because of the first term, `F(v) ≥ F(w) + ∇F(w)·(v − w) + ½‖v − w‖²` for any `v`, and the right side is at least
+//! `F(w) − ½‖∇F(w)‖²`. This is a lower bound on the optimum at no extra cost. For the squared hinge, it is the value
+//! of the dual problem at the multipliers `2C·[1 − margin]₊`.
 
 use super::certified::CertifiedFit;
 use super::conjugate_gradient;
@@ -16,22 +16,23 @@ use super::objective::{Curvature, Objective, Regularized};
 use super::vectors::{add_scaled, dot};
 use crate::watch::{Step, Stop, Watch};
 
-/// How far the first directions are worked out, as the residual left; later ones further, by the gradient's root.
+/// The relative residual at which conjugate gradients stop at first. Later it shrinks with the square root of the
+/// gradient norm.
 const LOOSEST: f64 = 0.1;
 
-/// What to solve, and how far.
+/// The truncated Newton solver and its stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewtonCg {
     /// The weight C > 0 of the risk.
     pub c: f64,
-    /// The gap between value and lower bound, relative to the value, at which to stop.
+    /// The relative duality gap at which to stop.
     pub gap: f64,
-    /// The most Newton steps to make.
+    /// The maximum number of Newton steps.
     pub rounds: u64,
 }
 
 impl NewtonCg {
-    /// Minimises from `w = 0`; asked to stop, gives the best so far.
+    /// Minimises from `w = 0`. If asked to stop, returns the best weights so far.
     pub fn minimize(&self, risk: &impl Curvature, watch: &mut dyn Watch) -> CertifiedFit {
         let objective = Regularized { risk, c: self.c };
         let mut w = vec![0.0; risk.dim()];
@@ -56,7 +57,7 @@ impl NewtonCg {
     }
 }
 
-/// One Newton step; false, with nothing changed, where rounding hides any way down.
+/// Takes one Newton step. Returns false and changes nothing if no decrease is possible within rounding errors.
 fn step<R: Curvature>(
     objective: &Regularized<'_, R>,
     w: &mut Vec<f64>,

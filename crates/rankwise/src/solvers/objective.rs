@@ -1,7 +1,7 @@
-//! What solvers minimise: a function of weights, and the mean of a loss over queries as one.
+//! What solvers minimise: functions of weights, in particular the mean of a loss over queries.
 
 use super::moments::{add_all, by_piece, pieces};
-use super::units::Units;
+use super::units::FeatureUnits;
 use super::vectors::dot;
 use crate::data::{Dataset, Query};
 use crate::losses::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
@@ -12,19 +12,19 @@ use std::ops::Range;
 
 /// A function of weights with a (sub)gradient.
 pub trait Objective: Sync {
-    /// Number of weights.
+    /// The number of weights.
     fn dim(&self) -> usize;
 
-    /// The value at `w`; the (sub)gradient goes to `gradient`, overwriting it.
+    /// Returns the value at `w` and overwrites `gradient` with the (sub)gradient.
     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64;
 
-    /// Of how many functions it is the sum.
-    fn parts(&self) -> usize {
+    /// The number of terms that this function is the sum of.
+    fn terms(&self) -> usize {
         1
     }
 
-    /// The value and a (sub)gradient of each of these at `w`.
-    fn by_part(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
+    /// The value and a (sub)gradient of each term at `w`.
+    fn by_term(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
         let mut gradient = vec![0.0; self.dim()];
         let value = self.value_and_gradient(w, &mut gradient);
         vec![(value, gradient)]
@@ -33,11 +33,12 @@ pub trait Objective: Sync {
 
 /// A function of weights with a (generalised) second derivative.
 pub trait Curvature: Objective {
-    /// The second derivative at `w`. What it costs is paid here once; products are then cheap.
+    /// The second derivative at `w`, as its product with a vector. The setup happens here once; products are then
+    /// cheap.
     fn hessian(&self, w: &[f64]) -> HessianProduct<'_>;
 }
 
-/// A risk with a preference for small weights: `½‖w‖² + C·R(w)`.
+/// A risk with L2 regularisation: `½‖w‖² + C·R(w)`.
 #[derive(Debug, Clone, Copy)]
 pub struct Regularized<'a, R> {
     /// The risk R.
@@ -74,46 +75,47 @@ impl<R: Curvature> Curvature for Regularized<'_, R> {
 /// R(w) = Σ_q v_q L(X_q·(w/u)) / Σ_q v_q        u: the units of the features, 1 unless scaled
 /// ```
 ///
-/// Queries of which the loss says that they tell nothing are left out.
+/// Queries without signal for the loss are skipped.
 pub struct LinearRisk<'a, L> {
     data: &'a Dataset,
-    /// Which queries count.
+    /// The indices of the queries that are not skipped.
     queries: Vec<usize>,
-    /// Σ v_q; 1 where that is 0, so that the mean of nothing is 0.
+    /// Σ v_q, or 1 if that is 0, so that the mean over no queries is 0.
     total: f64,
-    units: Units,
+    units: FeatureUnits,
     loss: L,
     seed: u64,
 }
 
 impl<'a, L: QueryLoss> LinearRisk<'a, L> {
-    /// The risk over the queries of `data` that tell the loss something.
+    /// The risk over the queries of `data` that have a signal for the loss. `seed` is for losses that draw random
+    /// numbers.
     pub fn new(data: &'a Dataset, loss: L, seed: u64) -> Self {
-        let tells = |query: &Query<'_>| loss.is_informed_by(query.labels());
-        let queries: Vec<usize> = data.queries().filter(tells).map(|q| q.index()).collect();
+        let has_signal = |query: &Query<'_>| loss.has_signal(query.labels());
+        let queries: Vec<usize> = data.queries().filter(has_signal).map(|q| q.index()).collect();
         let total: f64 = queries.iter().map(|&q| data.query(q).weight()).sum();
         let total = if total > 0.0 { total } else { 1.0 };
-        LinearRisk { data, queries, total, units: Units::default(), loss, seed }
+        LinearRisk { data, queries, total, units: FeatureUnits::default(), loss, seed }
     }
 
-    /// The same risk with every feature in units of its standard deviation, constant ones left out.
+    /// The same risk with every feature divided by its standard deviation; constant features are ignored.
     pub fn scaled(self) -> Self {
-        LinearRisk { units: Units::deviations(self.data), ..self }
+        LinearRisk { units: FeatureUnits::deviations(self.data), ..self }
     }
 
-    /// How many queries tell the loss nothing.
+    /// The number of skipped queries.
     pub fn skipped(&self) -> usize {
         self.data.query_count() - self.queries.len()
     }
 
-    /// `w` as weights of the features as they stand in the data.
+    /// Converts `w` to weights of the unscaled features.
     pub fn in_data_units<'w>(&self, w: &'w [f64]) -> Cow<'w, [f64]> {
         self.units.in_data_units(w)
     }
 
-    /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each piece of the queries that count,
-    /// where `each` is given a number in `self.queries`, the query and its scores `X_q·w`, sets its last argument to
-    /// `g_q` and returns `f_q`. The pieces are the same for any number of threads.
+    /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each piece of the queries. `each` is
+    /// called with an index into `self.queries`, the query and its scores `X_q·w`; it sets its last argument to `g_q`
+    /// and returns `f_q`. The pieces are the same for any number of threads.
     pub(super) fn over_queries(
         &self,
         w: &[f64],
@@ -153,14 +155,14 @@ impl<L: QueryLoss> Objective for LinearRisk<'_, L> {
     }
 
     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        total_of(self.by_part(w), gradient)
+        total_of(self.by_term(w), gradient)
     }
 
-    fn parts(&self) -> usize {
+    fn terms(&self) -> usize {
         pieces(self.queries.len())
     }
 
-    fn by_part(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
+    fn by_term(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
         self.over_queries(w, |_, query, scores, slopes| {
             let scored = ScoredQuery { labels: query.labels(), scores, seed: self.seed(query) };
             self.loss.value_and_gradient(scored, slopes)
@@ -169,7 +171,7 @@ impl<L: QueryLoss> Objective for LinearRisk<'_, L> {
 }
 
 impl<L: SecondOrder> Curvature for LinearRisk<'_, L> {
-    /// Keeps the second derivatives of all queries by their scores; a product then passes over the rows twice.
+    /// Stores the second derivative of every query by its scores; a product then passes over the rows twice.
     fn hessian(&self, w: &[f64]) -> HessianProduct<'_> {
         let w = self.in_data_units(w);
         let at = |&q: &usize| {
@@ -189,9 +191,9 @@ impl<L: SecondOrder> Curvature for LinearRisk<'_, L> {
     }
 }
 
-/// The sum of parts in their order: its value; the slope goes to `gradient`.
-pub(super) fn total_of(parts: Vec<(f64, Vec<f64>)>, gradient: &mut [f64]) -> f64 {
+/// The sum of all terms in order: returns the value and overwrites `gradient`.
+pub(super) fn total_of(terms: Vec<(f64, Vec<f64>)>, gradient: &mut [f64]) -> f64 {
     gradient.fill(0.0);
-    parts.iter().for_each(|(_, slope)| add_all(gradient, slope));
-    parts.iter().map(|(value, _)| value).sum()
+    terms.iter().for_each(|(_, slope)| add_all(gradient, slope));
+    terms.iter().map(|(value, _)| value).sum()
 }

@@ -2,8 +2,8 @@
 
 use super::vectors::dot;
 
-/// Solves `A x = b` by `A = L Lᵀ`. A column that depends on those before it (a pivot lost in rounding) gets 0.
-/// Also says which columns are free of those before them.
+/// Solves `A x = b` by the Cholesky factorisation `A = L Lᵀ`. A column that depends linearly on earlier ones (its
+/// pivot is lost in rounding) gets 0. Also returns which columns are independent of earlier ones.
 pub(super) fn solve_positive(mut a: Vec<f64>, b: Vec<f64>) -> (Vec<f64>, Vec<bool>) {
     let n = b.len();
     let mut free = vec![true; n];
@@ -12,7 +12,7 @@ pub(super) fn solve_positive(mut a: Vec<f64>, b: Vec<f64>) -> (Vec<f64>, Vec<boo
         let row = &mut row[..=i];
         for j in 0..i {
             let upper = &above[j * n..=j * n + j];
-            // The row of a dependent column is left empty but for its pivot 0, and so is its place in other rows.
+            // The row of a dependent column is zero, including its pivot, and so is its entry in other rows.
             row[j] = if free[j] { (row[j] - dot(&row[..j], &upper[..j])) / upper[j] } else { 0.0 };
         }
         let pivot = row[i] - dot(&row[..i], &row[..i]);

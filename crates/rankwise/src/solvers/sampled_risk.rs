@@ -1,4 +1,4 @@
-//! The risk of a linear model over rankings that were drawn for each query.
+//! The risk of a linear model over sampled rankings of each query.
 
 mod rows;
 #[cfg(test)]
@@ -6,121 +6,131 @@ mod tests;
 
 use super::moments::{add_all, by_piece};
 use super::objective::Objective;
-use super::units::Units;
+use super::units::FeatureUnits;
 use crate::data::{Dataset, Query};
-use crate::losses::conditional::{Form, Kappa, Sample};
-use crate::losses::structured::is_good;
+use crate::losses::conditional::{ConditionalObjective, Kappa, RankingSample};
+use crate::losses::structured::is_relevant;
 use crate::watch::Stop;
 use rayon::prelude::*;
-use rows::Rows;
+use rows::FeatureDifferences;
 use std::borrow::Cow;
 
-/// What is minimised over the rankings of a query.
+/// The objective of each query over its sampled rankings.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SampledLaw {
-    /// What is made of the law.
-    pub form: Form,
-    /// How much a pair counts in the feature map.
+pub struct SampledObjective {
+    /// The objective as a function of the distribution.
+    pub form: ConditionalObjective,
+    /// The weight of a pair in the feature map.
     pub kappa: Kappa,
-    /// The least grade of a good document.
+    /// The minimum label of a relevant document.
     pub threshold: f32,
 }
 
-/// Rankings drawn for one query; goods and bads are numbered in the order of its documents.
+/// The rankings sampled for one query. Its relevant and its non-relevant documents are each numbered in input order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnRankings {
     /// The rankings.
-    pub sample: Sample,
-    /// Δ of each.
+    pub sample: RankingSample,
+    /// The loss Δ of each ranking.
     pub losses: Vec<f64>,
-    /// The logarithm of the weight ω of each; minus infinity for one that does not count.
+    /// The logarithm of the weight ω of each ranking; −∞ for one that does not count.
     pub log_weights: Vec<f64>,
 }
 
-/// The weighted mean over queries of a form over the rankings drawn for them, as a function of a linear model's
+/// The weighted mean over queries of an objective over their sampled rankings, as a function of a linear model's
 /// weights:
 ///
 /// ```text
 /// R(w) = Σ_q v_q F_q(w) / Σ_q v_q ,     F_q of the exponents a_y = log ω_y − (w/u)·δφ(y), y ∈ Ŷ_q
 /// ```
 ///
-/// for example `F = log Σ_y exp(a_y + Δ(y))`. The rankings stay the same, so this is a smooth function like any other:
-/// a value and gradient are two products with the matrix of all `δφ(y)` and one sum of exponentials for each query.
-/// Queries without both goods and bads are left out.
+/// for example `F = log Σ_y exp(a_y + Δ(y))`. The rankings are fixed, so this is an ordinary smooth function. Value
+/// and gradient take two products with the matrix of all `δφ(y)` and one log-sum-exp per query. Queries without both
+/// relevant and non-relevant documents are skipped.
 pub struct SampledRisk<'a> {
     data: &'a Dataset,
-    units: Units,
-    form: Form,
-    parts: Vec<Part>,
-    /// Σ v_q; 1 where that is 0, so that the mean of nothing is 0.
+    units: FeatureUnits,
+    form: ConditionalObjective,
+    parts: Vec<QueryRankings>,
+    /// Σ v_q, or 1 if that is 0, so that the mean over no queries is 0.
     total: f64,
     damping: f64,
 }
 
-/// One query's rankings.
-struct Part {
+/// The sampled rankings of one query.
+struct QueryRankings {
     query: usize,
-    rows: Rows,
+    rows: FeatureDifferences,
     losses: Vec<f64>,
     log_weights: Vec<f64>,
 }
 
 impl<'a> SampledRisk<'a> {
-    /// The risk over the queries of `data` that have both goods and bads, with what `draw` makes of a query's goods and
-    /// bads, its documents' numbers. Asked to stop, draws no more and leaves the other queries out.
+    /// The risk over the queries of `data` that have both relevant and non-relevant documents. `draw` samples the
+    /// rankings of a query; it is given the indices of its relevant and of its non-relevant documents. If asked to
+    /// stop, the remaining queries are skipped.
     pub fn new(
         data: &'a Dataset,
-        units: Units,
-        law: SampledLaw,
+        units: FeatureUnits,
+        distribution: SampledObjective,
         stop: &Stop,
         draw: impl Fn(Query<'a>, &[usize], &[usize]) -> DrawnRankings + Sync,
     ) -> Self {
         let part = |index: usize| {
             let query = data.query(index);
-            let (goods, bads) = classes(query, law.threshold)?;
+            let (relevant, non_relevant) = classes(query, distribution.threshold)?;
             if stop.requested() {
                 return None;
             }
-            let DrawnRankings { sample, losses, log_weights } = draw(query, &goods, &bads);
-            let twice_kappa = 2.0 * law.kappa.of(goods.len(), bads.len());
-            let rows = Rows::new(query, &units, goods, bads, twice_kappa, data.width(), &sample);
-            Some(Part { query: index, rows, losses, log_weights })
+            let DrawnRankings { sample, losses, log_weights } = draw(query, &relevant, &non_relevant);
+            let twice_kappa = 2.0 * distribution.kappa.of(relevant.len(), non_relevant.len());
+            let rows = FeatureDifferences::new(
+                query,
+                &units,
+                relevant,
+                non_relevant,
+                twice_kappa,
+                data.width(),
+                &sample,
+            );
+            Some(QueryRankings { query: index, rows, losses, log_weights })
         };
-        let parts: Vec<Part> = (0..data.query_count()).into_par_iter().filter_map(part).collect();
+        let parts: Vec<QueryRankings> = (0..data.query_count()).into_par_iter().filter_map(part).collect();
         let total: f64 = parts.iter().map(|p| data.query(p.query).weight()).sum();
         let total = if total > 0.0 { total } else { 1.0 };
-        SampledRisk { data, units, form: law.form, parts, total, damping: 0.0 }
+        SampledRisk { data, units, form: distribution.form, parts, total, damping: 0.0 }
     }
 
-    /// The same risk, and half the variance of each query's exponents times `damping`. Where these are all the same at
-    /// `v`, as for rankings drawn from the law there, the damping has no slope at `v` and bends like the law itself.
+    /// The same risk plus `damping` times half the variance of each query's exponents. If all exponents of a query
+    /// are equal at `v`, as for rankings drawn from the distribution at `v`, then the damping has gradient 0 at `v`
+    /// and the same curvature as the distribution.
     pub fn damped(self, damping: f64) -> Self {
         SampledRisk { damping, ..self }
     }
 
-    /// How many queries tell nothing.
+    /// The number of skipped queries.
     pub fn skipped(&self) -> usize {
         self.data.query_count() - self.parts.len()
     }
 
-    /// How many rankings there are in all.
+    /// The total number of rankings.
     pub fn rankings(&self) -> usize {
         self.parts.iter().map(|p| p.losses.len()).sum()
     }
 
-    /// `w` as weights of the features as they stand in the data.
+    /// Converts `w` to weights of the unscaled features.
     pub fn in_data_units<'w>(&self, w: &'w [f64]) -> Cow<'w, [f64]> {
         self.units.in_data_units(w)
     }
 
-    /// The mean over queries of the share of their rankings that still count at `w`: `(Σp)² / (m·Σp²)` with `p ∝
-    /// exp(a)`, which is 1 where all count the same and `1/m` where one counts alone.
-    pub fn effective_share(&self, w: &[f64]) -> f64 {
+    /// The mean over queries of the effective fraction of their rankings at `w`: `(Σp)² / (m·Σp²)` with `p ∝ exp(a)`.
+    /// It is 1 if all rankings have the same weight, and `1/m` if a single one has all the weight.
+    pub fn effective_fraction(&self, w: &[f64]) -> f64 {
         let shares = by_piece(self.parts.len(), |places| {
-            let share = |part: &Part| {
+            let share = |part: &QueryRankings| {
                 let mut shares = part.exponents(self, w).0;
                 let size = shares.iter().filter(|a| **a > f64::NEG_INFINITY).count();
-                Form::Mle.over_rankings(&mut shares, &part.losses);
+                ConditionalObjective::Mle.over_rankings(&mut shares, &part.losses);
                 1.0 / (size as f64 * shares.iter().map(|p| p * p).sum::<f64>())
             };
             self.parts[places].iter().map(share).sum::<f64>()
@@ -154,8 +164,8 @@ impl Objective for SampledRisk<'_> {
     }
 }
 
-impl Part {
-    /// `log ω − (w/u)·δφ` of each ranking, and a vector to be used again.
+impl QueryRankings {
+    /// The exponent `log ω − (w/u)·δφ` of each ranking, and a vector for reuse.
     fn exponents(&self, risk: &SampledRisk<'_>, w: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let point = self.rows.point(risk.data.query(self.query), &risk.units, w);
         let exponents = self.rows.each().zip(&self.log_weights).map(|(row, log)| log - row.dot(&point));
@@ -163,7 +173,7 @@ impl Part {
     }
 }
 
-/// Half the variance of exponents, times a factor; those of minus infinity do not count.
+/// Half the variance of the finite exponents, times a factor.
 struct Damper {
     deviations: Vec<f64>,
     factor: f64,
@@ -178,17 +188,17 @@ impl Damper {
         Damper { deviations: exponents.iter().map(deviation).collect(), factor: damping / size }
     }
 
-    /// Adds the slopes by the exponents; the value is returned.
+    /// Adds the derivatives by the exponents and returns the value.
     fn add_slopes(&self, slopes: &mut [f64]) -> f64 {
         slopes.iter_mut().zip(&self.deviations).for_each(|(s, d)| *s += self.factor * d);
         0.5 * self.factor * self.deviations.iter().map(|d| d * d).sum::<f64>()
     }
 }
 
-/// The numbers of the goods and of the bads, where there are both.
+/// The indices of the relevant and of the non-relevant documents, if the query has both.
 fn classes(query: Query<'_>, threshold: f32) -> Option<(Vec<usize>, Vec<usize>)> {
     let labels = query.labels();
-    let (goods, bads): (Vec<usize>, Vec<usize>) =
-        (0..query.len()).partition(|&i| is_good(labels[i], threshold));
-    (!goods.is_empty() && !bads.is_empty()).then_some((goods, bads))
+    let (relevant, non_relevant): (Vec<usize>, Vec<usize>) =
+        (0..query.len()).partition(|&i| is_relevant(labels[i], threshold));
+    (!relevant.is_empty() && !non_relevant.is_empty()).then_some((relevant, non_relevant))
 }

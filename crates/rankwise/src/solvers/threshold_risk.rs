@@ -1,33 +1,33 @@
-//! The risk of a linear model whose scores thresholds cut into grades.
+//! The risk of a linear model whose scores are cut into grades by thresholds.
 
 use super::moments::{add_all, over_rows};
 use super::objective::Objective;
-use super::units::Units;
+use super::units::FeatureUnits;
 use crate::data::Dataset;
 use crate::losses::ThresholdHinge;
 use rayon::prelude::*;
 
-/// The hinge of all documents at the best thresholds for them, as a function of a linear model's weights:
+/// The hinge loss of all documents at the optimal thresholds, as a function of a linear model's weights:
 ///
 /// ```text
 /// R(w) = min_b L(X·(w/u), b)        u: the units of the features
 /// ```
 ///
-/// The thresholds belong to all queries together, so this is no mean over queries. It is convex, being the minimum
-/// over some variables of a function convex in all.
+/// All queries share the thresholds, so this is not a mean over queries. It is convex: it is the minimum over some
+/// variables of a function that is convex in all of them.
 pub struct ThresholdRisk<'a> {
     data: &'a Dataset,
-    units: Units,
+    units: FeatureUnits,
     hinge: ThresholdHinge,
 }
 
 impl<'a> ThresholdRisk<'a> {
     /// The risk of `hinge` over the documents of `data`.
-    pub fn new(data: &'a Dataset, units: Units, hinge: ThresholdHinge) -> Self {
+    pub fn new(data: &'a Dataset, units: FeatureUnits, hinge: ThresholdHinge) -> Self {
         ThresholdRisk { data, units, hinge }
     }
 
-    /// `w` as weights of the features as they stand in the data, and the best thresholds for them.
+    /// Converts `w` to weights of the unscaled features, and returns their optimal thresholds.
     pub fn in_data_units(&self, w: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let w = self.units.in_data_units(w).into_owned();
         let thresholds = self.hinge.thresholds(&self.scores(&w));

@@ -1,6 +1,6 @@
-//! Sums and products of whole vectors.
+//! Sums and products of vectors.
 
-/// Sums run side by side in so many lanes, which the processor adds at once; their order is fixed.
+/// The number of partial sums, which the processor adds at once. Their order is fixed.
 const LANES: usize = 8;
 
 /// `a·b`.
@@ -25,7 +25,7 @@ pub(super) fn add_scaled(scale: f64, a: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `a·b` of single and double floats, summed in double.
+/// `a·b` of a single- and a double-precision vector, summed in double precision.
 pub(super) fn mixed_dot(a: &[f32], b: &[f64]) -> f64 {
     let length = a.len().min(b.len());
     let (a, b) = (&a[..length], &b[..length]);
@@ -40,7 +40,7 @@ pub(super) fn mixed_dot(a: &[f32], b: &[f64]) -> f64 {
     lanes.iter().sum::<f64>() + rest
 }
 
-/// `out += scale·a` of single floats, summed in double.
+/// `out += scale·a` for a single-precision vector, summed in double precision.
 pub(super) fn add_mixed(scale: f64, a: &[f32], out: &mut [f64]) {
     for (o, &a) in out.iter_mut().zip(a) {
         *o += scale * f64::from(a);

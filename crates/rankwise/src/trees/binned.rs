@@ -1,64 +1,65 @@
 //! The training documents as bin codes, laid out for histograms.
 //!
-//! Dense codes are kept twice. Row by row for histograms: all codes of a document are neighbours, so that a leaf's
-//! scattered documents cost few cache misses, and they are added up in blocks of eight features, whose tables fit the
-//! first-level cache. Column by column for parting the documents of a leaf by one feature. Sparse data keeps the codes
-//! other than that of 0, row by row.
+//! Dense codes are stored twice. Histograms read them row by row: all codes of a document are adjacent, so the
+//! scattered documents of a leaf cost few cache misses. They are summed in blocks of eight features, whose tables fit
+//! the first-level cache. Splitting a leaf by one feature reads them column by column. Sparse data stores only the
+//! codes that differ from the code of 0, row by row.
 
 use super::bins::{FeatureBins, sampled};
 use crate::data::{Dataset, Features};
 use rayon::prelude::*;
 
-/// Features side by side in a block.
+/// The number of features in a block.
 pub(super) const BLOCK: usize = 8;
 
-/// Sparse rows are kept sparse below this share of values that are not 0: then they take less memory than a byte a value.
+/// Sparse rows stay sparse if the fraction of non-zero values is below this: they then take less memory than one byte
+/// per value.
 const SPARSE_BELOW: f64 = 0.125;
 
 /// A data set as bin codes.
 #[derive(Debug)]
 pub struct Binned {
     rows: usize,
-    /// The features that have more than one code, ascending; the others cannot split anything.
+    /// The features with more than one code, in ascending order. The others cannot split anything.
     features: Vec<Feature>,
     codes: Codes,
     width: usize,
 }
 
-/// A feature in use.
+/// A feature that can split.
 #[derive(Debug)]
 pub(super) struct Feature {
     /// Its column in the data.
     pub(super) column: usize,
-    /// How it is cut.
+    /// Its bins.
     pub(super) bins: FeatureBins,
-    /// Where its bins begin in a histogram.
+    /// The index of its first bin in a histogram.
     pub(super) start: usize,
 }
 
 /// The codes of all documents.
 #[derive(Debug)]
 pub(super) enum Codes {
-    /// A code for every document and feature.
+    /// One code per document and feature.
     Dense {
-        /// Row by row, `blocks` of them a row.
+        /// Row by row, with `blocks` blocks per row.
         rows: Vec<[u8; BLOCK]>,
-        /// Blocks in a row.
+        /// Number of blocks per row.
         blocks: usize,
         /// Feature by feature.
         columns: Vec<Vec<u8>>,
     },
-    /// For each document, the places in a histogram of its codes, without those of the value 0.
+    /// For each document, the histogram indices of its codes, except for those of the value 0.
     Sparse {
-        /// Where each document begins.
+        /// The index of each document's first entry.
         starts: Vec<usize>,
-        /// Places in a histogram, ascending within a document.
+        /// Histogram indices, ascending within a document.
         places: Vec<u32>,
     },
 }
 
 impl Binned {
-    /// Cuts every feature of `data` into at most `max_bins` bins and codes every document.
+    /// Bins every feature of `data` into at most `max_bins` bins and encodes every document.
     pub fn new(data: &Dataset, max_bins: usize) -> Binned {
         let all = match &data.parts().features {
             Features::Dense { width, values } => cut_dense(values, *width, max_bins),
@@ -84,12 +85,12 @@ impl Binned {
         Binned { rows: data.len(), features, codes, width: data.width() }
     }
 
-    /// Number of documents.
+    /// The number of documents.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Feature columns of the data.
+    /// The number of feature columns in the data.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -102,12 +103,12 @@ impl Binned {
         &self.codes
     }
 
-    /// Bins of all features together.
+    /// The total number of bins over all features.
     pub(super) fn total_bins(&self) -> usize {
         self.features.last().map_or(0, |f| f.start + f.bins.codes())
     }
 
-    /// The code that document `row` has in `feature`.
+    /// The code of document `row` in `feature`.
     pub(super) fn code(&self, row: usize, feature: usize) -> u8 {
         match &self.codes {
             Codes::Dense { columns, .. } => columns[feature][row],
@@ -124,7 +125,7 @@ impl Binned {
     }
 }
 
-/// Columns are taken out of the rows sixteen at a time, which is a cache line.
+/// Columns are read sixteen at a time, which is one cache line of a row.
 fn cut_dense(values: &[f32], width: usize, max_bins: usize) -> Vec<FeatureBins> {
     const TOGETHER: usize = 16;
     let rows = values.len().checked_div(width).unwrap_or(0);
@@ -146,7 +147,7 @@ fn cut_dense(values: &[f32], width: usize, max_bins: usize) -> Vec<FeatureBins> 
     starts.into_par_iter().flat_map_iter(cut).collect()
 }
 
-/// The same for sparse rows: a column is its values and as many zeros as are left out.
+/// The same for sparse rows: a column consists of its stored values and the implied zeros.
 fn cut_sparse(
     width: usize,
     starts: &[usize],

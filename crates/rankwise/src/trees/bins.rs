@@ -1,49 +1,49 @@
-//! Where a feature's values are cut: at most 255 bins of about equally many documents.
+//! Binning of a feature: at most 255 bins with about the same number of documents each.
 //!
-//! A feature of few distinct values gets a bin for each, so nothing is lost; one of many is cut at quantiles. Bounds lie
-//! between values that occur, so a tree's thresholds do not sit on top of data.
+//! A feature with few distinct values gets one bin per value, so nothing is lost. A feature with many is cut at
+//! quantiles. Bounds lie between values that occur, so the thresholds of a tree do not coincide with data values.
 
 use rayon::prelude::*;
 
-/// Codes are bytes; one of the 256 is for missing values.
+/// The maximum number of bins. Codes are bytes, and one of the 256 is reserved for missing values.
 pub const MAX_BINS: usize = 255;
 
-/// So many documents are enough to place quantiles; beyond, every so-manyth is looked at.
+/// The number of documents that is enough to place quantiles. Larger data is subsampled evenly.
 const SAMPLE: usize = 1 << 18;
 
-/// How one feature is cut: code `b` stands for values at most `uppers[b]` and above `uppers[b − 1]`.
+/// The bins of one feature: code `b` stands for values in `(uppers[b − 1], uppers[b]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureBins {
-    /// The greatest value of each bin; the last holds every number.
+    /// The upper bound of each bin. The last bin has no upper bound other than the largest float.
     uppers: Vec<f32>,
-    /// Whether a code is kept for missing values, the one after the last bin.
+    /// Whether there is a code for missing values; it comes after the last bin.
     missing: bool,
 }
 
 impl FeatureBins {
-    /// Cuts a feature by values in any order, of which those missing are left out; `missing` says whether any document,
-    /// looked at or not, has none.
+    /// Bins a feature by values in any order; missing ones (NaN) are ignored. `missing` tells whether any document,
+    /// sampled or not, lacks the value.
     pub fn of(mut values: Vec<f32>, missing: bool, max_bins: usize) -> FeatureBins {
         values.retain(|x| !x.is_nan());
         FeatureBins { uppers: uppers(&runs(&values), max_bins.clamp(1, MAX_BINS)), missing }
     }
 
-    /// How many codes there are.
+    /// The number of codes.
     pub fn codes(&self) -> usize {
         self.uppers.len() + usize::from(self.missing)
     }
 
-    /// How many bins of values there are.
+    /// The number of bins for values that are not missing.
     pub fn value_bins(&self) -> usize {
         self.uppers.len()
     }
 
-    /// The code of missing values, where training data had any.
+    /// The code of missing values, if the training data had any.
     pub fn missing_code(&self) -> Option<usize> {
         self.missing.then_some(self.uppers.len())
     }
 
-    /// The greatest value of bin `bin`.
+    /// The upper bound of bin `bin`.
     pub fn upper(&self, bin: usize) -> f32 {
         self.uppers[bin]
     }
@@ -57,7 +57,7 @@ impl FeatureBins {
         }
     }
 
-    /// The same for many values.
+    /// A faster encoder, for many values.
     pub fn coder(&self) -> Coder {
         let mut uppers = [f32::INFINITY; 256];
         uppers[..self.uppers.len()].copy_from_slice(&self.uppers);
@@ -65,15 +65,15 @@ impl FeatureBins {
     }
 }
 
-/// Codes of one feature in a form that is quick to look up: a search of always eight steps without branches, since the
-/// next bin is nearly random to the processor.
+/// Encodes values of one feature quickly: a binary search of exactly eight steps without branches, because the
+/// processor cannot predict the next bin.
 pub struct Coder {
     uppers: [f32; 256],
     missing: u8,
 }
 
 impl Coder {
-    /// The code of a value, as [`FeatureBins::code`] gives it.
+    /// The code of a value; the same as [`FeatureBins::code`].
     #[inline]
     pub fn code(&self, x: f32) -> u8 {
         let mut at = 0usize;
@@ -84,13 +84,13 @@ impl Coder {
     }
 }
 
-/// The rows to look at, of `rows`.
+/// The row indices that are sampled out of `rows`.
 pub(super) fn sampled(rows: usize) -> impl ExactSizeIterator<Item = usize> {
     let taken = rows.min(SAMPLE);
     (0..taken).map(move |i| (i as u128 * rows as u128 / taken as u128) as usize)
 }
 
-/// Distinct values, ascending, and how often each occurs.
+/// The distinct values in ascending order, with the number of occurrences of each.
 fn runs(values: &[f32]) -> Vec<(f32, usize)> {
     let mut keys: Vec<u32> = values.par_iter().with_min_len(1 << 16).map(|&x| sortable(x)).collect();
     sort_keys(&mut keys);
@@ -106,7 +106,7 @@ fn runs(values: &[f32]) -> Vec<(f32, usize)> {
     runs
 }
 
-/// A key that sorts as the number does; −0 counts as 0.
+/// A key with the same sort order as the number; −0 equals 0.
 pub(super) fn sortable(x: f32) -> u32 {
     let bits = (x + 0.0).to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
@@ -116,7 +116,7 @@ fn from_sortable(key: u32) -> f32 {
     f32::from_bits(if key >> 31 == 1 { key & !(1 << 31) } else { !key })
 }
 
-/// Radix sort by three digits of 11 bits: several times faster than comparing.
+/// Radix sort by three digits of 11 bits, several times faster than a comparison sort.
 fn sort_keys(keys: &mut Vec<u32>) {
     const DIGIT: u32 = 11;
     if keys.len() < 256 {
@@ -143,8 +143,8 @@ fn sort_keys(keys: &mut Vec<u32>) {
     }
 }
 
-/// The greatest value of each of at most `most` bins. A value that alone would fill a bin gets one of its own; the
-/// rest are shared out evenly.
+/// The upper bounds of at most `most` bins. A value frequent enough to fill a bin gets its own; the others are
+/// distributed evenly.
 fn uppers(runs: &[(f32, usize)], most: usize) -> Vec<f32> {
     let mut uppers = Vec::new();
     if runs.len() <= most {
@@ -170,7 +170,7 @@ fn uppers(runs: &[(f32, usize)], most: usize) -> Vec<f32> {
     uppers
 }
 
-/// A number at least `low` and below `high`, halfway where there is one.
+/// A number at least `low` and below `high`; the midpoint if it can be represented.
 pub(super) fn between(low: f32, high: f32) -> f32 {
     let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
     if middle < high { middle.max(low) } else { low }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_agree_with_a_plain_search_and_bins_are_even() {
+    fn codes_agree_with_a_linear_search_and_bins_are_even() {
         let mut random = rng::stream(5, &[]);
         let values: Vec<f32> = (0..20_000).map(|_| random.random::<f32>().powi(3) * 1e4 - 10.0).collect();
         let bins = FeatureBins::of(values.clone(), false, 64);
@@ -211,9 +211,9 @@ mod tests {
         assert!(counts.iter().all(|&c| (250..=400).contains(&c)), "{counts:?}");
     }
 
-    /// Half of the documents have one value: it fills one bin, and the others share the rest.
+    /// Half of the documents have the same value: it fills one bin, and the others share the rest.
     #[test]
-    fn a_heavy_value_has_its_own_bin() {
+    fn a_frequent_value_has_its_own_bin() {
         let values: Vec<f32> = (0..2000).map(|i| if i % 2 == 0 { 500.0 } else { i as f32 }).collect();
         let bins = FeatureBins::of(values, false, 20);
         let code = bins.code(500.0);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_lie_between_neighbours() {
+    fn bounds_lie_between_neighbouring_values() {
         for (low, high) in
             [(1.0, 1.0f32.next_up()), (-f32::MAX, f32::MAX), (0.0, f32::from_bits(1)), (-2.0, 5.0)]
         {

@@ -1,60 +1,63 @@
-//! Gradients as whole numbers, so that their sums are exact.
+//! Gradients in fixed point, so that their sums are exact.
 //!
 //! ```text
 //! slope   = round(g·2^a),              a as large as Σ|g|·2^a < 2^62 allows
 //! weight  = round(h·2^b) + 2^shift,    b as large as Σh·2^b < 2^shift allows; 2^shift counts the document
 //! ```
 //!
-//! Sums of whole numbers do not depend on the order of adding: any number of threads gives the same bits, and a sibling's
-//! histogram by subtraction is what building it would have given. On average a document keeps more than 40 bits of its
-//! gradient, and of its curvature more than f32 would in data of a million documents.
+//! Integer sums do not depend on the order of summation: any number of threads gives the same bits, and subtracting a
+//! sibling's histogram gives the same result as building it. On average, a document keeps more than 40 bits of its
+//! gradient, and more bits of its curvature than single precision would in data of a million documents.
 
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-/// Documents that are worth a task of their own.
+/// The minimum number of documents for a task of its own.
 const CHUNK: usize = 1 << 14;
 
-/// Sums over documents, as whole numbers.
+/// Sums over documents, in fixed point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
-pub(super) struct Sums {
+pub(super) struct GradientSums {
     slope: i64,
     weight: i64,
 }
 
-/// Gradients of all documents and what they are in units of.
+/// The gradients of all documents, and their fixed-point units.
 #[derive(Debug)]
 pub(super) struct Gradients {
-    documents: Vec<Sums>,
-    units: Units,
+    documents: Vec<GradientSums>,
+    units: FixedPointUnits,
 }
 
-/// How whole numbers become figures again.
+/// Converts fixed-point sums to floating point.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Units {
+pub(super) struct FixedPointUnits {
     slope: f64,
     weight: f64,
     shift: u32,
 }
 
-/// Sums over documents, as figures.
+/// Sums over documents, in floating point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stats {
     /// Σ g
     pub(super) slope: f64,
     /// Σ h
     pub(super) curvature: f64,
-    /// How many documents.
+    /// The number of documents.
     pub(super) count: u64,
 }
 
 impl Gradients {
-    /// Rounds first and second derivatives; an error where one is not finite, or a second one negative.
+    /// Rounds first and second derivatives to fixed point. Fails if one is not finite, or if a second derivative is
+    /// negative.
     pub(super) fn new(slopes: &[f64], curvatures: &[f64]) -> Result<Gradients> {
         if let Some(h) = curvatures.par_iter().find_any(|h| **h < 0.0) {
-            return Err(Error::data(format!("the loss has the second derivative {h} at a document")));
+            return Err(Error::data(format!(
+                "the loss has a negative second derivative ({h}) at a document; boosted trees need it to be at least 0"
+            )));
         }
         let size = total(slopes);
         let weight = total(curvatures);
@@ -67,38 +70,38 @@ impl Gradients {
         let shift = rows.leading_zeros() - 1;
         let (a, b) = (fitting_power(size, 62), fitting_power(weight, shift));
         let one = 1i64 << shift;
-        let round = |(&g, &h): (&f64, &f64)| Sums {
+        let round = |(&g, &h): (&f64, &f64)| GradientSums {
             slope: (g * a).round_ties_even() as i64,
             weight: (h * b).round_ties_even() as i64 + one,
         };
         let documents = slopes.par_iter().zip(curvatures).with_min_len(CHUNK).map(round).collect();
-        Ok(Gradients { documents, units: Units { slope: 1.0 / a, weight: 1.0 / b, shift } })
+        Ok(Gradients { documents, units: FixedPointUnits { slope: 1.0 / a, weight: 1.0 / b, shift } })
     }
 
-    pub(super) fn units(&self) -> Units {
+    pub(super) fn units(&self) -> FixedPointUnits {
         self.units
     }
 
-    pub(super) fn documents(&self) -> &[Sums] {
+    pub(super) fn documents(&self) -> &[GradientSums] {
         &self.documents
     }
 }
 
-/// `Σ|x|`, in chunks of fixed size, so that it does not depend on threads.
+/// `Σ|x|`, summed in chunks of fixed size so that the result does not depend on the number of threads.
 fn total(values: &[f64]) -> f64 {
     let sums: Vec<f64> = values.par_chunks(CHUNK).map(|chunk| chunk.iter().map(|x| x.abs()).sum()).collect();
     sums.iter().sum()
 }
 
-/// A power of two that brings `sum` to at most half of `2^bits`; the other half has room for rounding.
+/// A power of two that scales `sum` to at most half of `2^bits`; the other half leaves room for rounding.
 fn fitting_power(sum: f64, bits: u32) -> f64 {
     let half = 2f64.powi(bits as i32 - 1);
     if sum > 0.0 { 2f64.powi((half / sum).log2().floor().clamp(-1000.0, 1000.0) as i32) } else { 1.0 }
 }
 
-impl Units {
-    /// What whole numbers stand for.
-    pub(super) fn read(self, sums: Sums) -> Stats {
+impl FixedPointUnits {
+    /// Converts fixed-point sums.
+    pub(super) fn read(self, sums: GradientSums) -> Stats {
         Stats {
             slope: sums.slope as f64 * self.slope,
             curvature: (sums.weight & ((1 << self.shift) - 1)) as f64 * self.weight,
@@ -107,38 +110,38 @@ impl Units {
     }
 }
 
-impl Sums {
-    /// Whether it sums no documents.
+impl GradientSums {
+    /// Whether this is the sum over no documents.
     pub(super) fn is_empty(self) -> bool {
         self.weight == 0
     }
 }
 
-impl Add for Sums {
-    type Output = Sums;
+impl Add for GradientSums {
+    type Output = GradientSums;
 
-    fn add(self, other: Sums) -> Sums {
-        Sums { slope: self.slope + other.slope, weight: self.weight + other.weight }
+    fn add(self, other: GradientSums) -> GradientSums {
+        GradientSums { slope: self.slope + other.slope, weight: self.weight + other.weight }
     }
 }
 
-impl AddAssign for Sums {
-    fn add_assign(&mut self, other: Sums) {
+impl AddAssign for GradientSums {
+    fn add_assign(&mut self, other: GradientSums) {
         self.slope = self.slope.wrapping_add(other.slope);
         self.weight = self.weight.wrapping_add(other.weight);
     }
 }
 
-impl Sub for Sums {
-    type Output = Sums;
+impl Sub for GradientSums {
+    type Output = GradientSums;
 
-    fn sub(self, other: Sums) -> Sums {
-        Sums { slope: self.slope - other.slope, weight: self.weight - other.weight }
+    fn sub(self, other: GradientSums) -> GradientSums {
+        GradientSums { slope: self.slope - other.slope, weight: self.weight - other.weight }
     }
 }
 
-impl SubAssign for Sums {
-    fn sub_assign(&mut self, other: Sums) {
+impl SubAssign for GradientSums {
+    fn sub_assign(&mut self, other: GradientSums) {
         *self = *self - other;
     }
 }
@@ -150,30 +153,30 @@ mod tests {
     use rand::RngExt;
 
     #[test]
-    fn sums_are_exact_in_any_order_and_close_to_those_in_floats() {
+    fn sums_are_exact_in_any_order_and_close_to_floating_point_sums() {
         let mut random = rng::stream(1, &[]);
         let slopes: Vec<f64> = (0..5000).map(|_| (random.random::<f64>() - 0.5).powi(5) * 1e-3).collect();
         let curvatures: Vec<f64> = (0..5000).map(|_| random.random::<f64>().powi(4)).collect();
         let gradients = Gradients::new(&slopes, &curvatures).unwrap();
-        let forward = gradients.documents().iter().fold(Sums::default(), |a, &b| a + b);
-        let backward = gradients.documents().iter().rev().fold(Sums::default(), |a, &b| a + b);
+        let forward = gradients.documents().iter().fold(GradientSums::default(), |a, &b| a + b);
+        let backward = gradients.documents().iter().rev().fold(GradientSums::default(), |a, &b| a + b);
         assert_eq!(forward, backward);
         let stats = gradients.units().read(forward);
         assert_eq!(stats.count, 5000);
         assert!((stats.slope - slopes.iter().sum::<f64>()).abs() < 1e-13);
         assert!((stats.curvature / curvatures.iter().sum::<f64>() - 1.0).abs() < 1e-10);
-        let half = gradients.documents()[..2500].iter().fold(Sums::default(), |a, &b| a + b);
+        let half = gradients.documents()[..2500].iter().fold(GradientSums::default(), |a, &b| a + b);
         let rest = gradients.units().read(forward - half);
         assert_eq!(rest.count, 2500);
         assert!((rest.slope - slopes[2500..].iter().sum::<f64>()).abs() < 1e-13);
     }
 
-    /// Equal second derivatives are whole powers of two here, and must not spill into the count beside them.
+    /// Equal second derivatives are powers of two here, and must not spill into the count stored beside them.
     #[test]
     fn counts_are_exact() {
         for rows in [1, 2, 3, 4, 7, 8, 1024] {
             let gradients = Gradients::new(&vec![1.0; rows], &vec![1.0; rows]).unwrap();
-            let sum = gradients.documents().iter().fold(Sums::default(), |a, &b| a + b);
+            let sum = gradients.documents().iter().fold(GradientSums::default(), |a, &b| a + b);
             let n = rows as f64;
             let expected = Stats { slope: n, curvature: n, count: rows as u64 };
             assert_eq!(gradients.units().read(sum), expected);
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_from_tiny_to_huge_are_kept_and_what_is_not_finite_refused() {
+    fn tiny_and_huge_gradients_keep_their_precision_and_non_finite_ones_are_rejected() {
         for size in [1e-280, 1e-20, 1.0, 1e30, 1e300] {
             let gradients = Gradients::new(&[size, -size, 0.0], &[size, 0.0, size]).unwrap();
             let stats = gradients.units().read(gradients.documents()[0]);

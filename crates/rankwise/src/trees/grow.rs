@@ -1,10 +1,10 @@
-//! Growing one tree, leaf by leaf.
+//! Grows one tree, leaf by leaf.
 
 use super::binned::Binned;
-use super::gradients::{Gradients, Sums};
-use super::growth::{Growth, Order};
+use super::gradients::{GradientSums, Gradients};
+use super::growth::{Growth, GrowthPolicy};
 use super::histogram::{Group, Histogram, split};
-use super::partition::Rows;
+use super::partition::RowPartition;
 use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
 use super::tree::{Child, Tree};
@@ -12,46 +12,46 @@ use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of histograms that are kept at once.
+/// The default limit on the memory of stored histograms, in bytes.
 const KEPT_BYTES: usize = 1 << 30;
 
-/// Documents whose scores are worth a task of their own.
-const STRETCH: usize = 1 << 14;
+/// The minimum number of documents for a task of its own when scores are updated.
+const CHUNK: usize = 1 << 14;
 
 /// Grows trees on one data set.
 pub struct Grower<'a> {
     binned: &'a Binned,
     growth: &'a Growth,
     groups: Vec<Group>,
-    /// Histograms no longer needed, to be used again.
+    /// Unused histograms, kept for reuse.
     spare: Vec<Histogram>,
-    /// Histograms of leaves are kept up to so many bytes; those beyond are built again when needed.
+    /// The memory limit for histograms of leaves, in bytes. Histograms beyond it are built again when needed.
     pub(super) kept_bytes: usize,
 }
 
-/// A tree, and which documents fell into which of its leaves.
-pub struct Grown {
+/// A grown tree, and which documents fell into which of its leaves.
+pub struct GrownTree {
     /// The tree, with the values that minimise the quadratic objective.
     pub tree: Tree,
-    rows: Rows,
+    rows: RowPartition,
     leaves: Vec<Range<usize>>,
 }
 
-impl Grown {
-    pub(super) fn new(tree: Tree, rows: Rows, leaves: Vec<Range<usize>>) -> Grown {
-        Grown { tree, rows, leaves }
+impl GrownTree {
+    pub(super) fn new(tree: Tree, rows: RowPartition, leaves: Vec<Range<usize>>) -> GrownTree {
+        GrownTree { tree, rows, leaves }
     }
 
-    /// The leaves with their documents, ascending.
+    /// The leaves with their documents in ascending order.
     pub fn leaves(&self) -> impl Iterator<Item = (usize, &[u32])> {
         self.leaves.iter().enumerate().map(|(leaf, range)| (leaf, &self.rows.all()[range.clone()]))
     }
 
-    /// Adds `factor` times the value of its leaf to the score of each document the tree was grown on.
+    /// Adds `factor` times the value of its leaf to the score of each document that the tree was grown on.
     pub fn add_to(&self, scores: &mut [f64], factor: f64) {
-        // The documents of a leaf are ascending, so that those in one stretch of the scores are neighbours.
-        scores.par_chunks_mut(STRETCH).enumerate().for_each(|(stretch, scores)| {
-            let begin = (stretch * STRETCH) as u32;
+        // The documents of a leaf are ascending, so those in one chunk of the scores are adjacent.
+        scores.par_chunks_mut(CHUNK).enumerate().for_each(|(stretch, scores)| {
+            let begin = (stretch * CHUNK) as u32;
             for (leaf, rows) in self.leaves() {
                 let step = factor * self.tree.values[leaf];
                 let rows = &rows[rows.partition_point(|&row| row < begin)..];
@@ -62,39 +62,39 @@ impl Grown {
     }
 }
 
-/// A leaf that may yet be split.
+/// A leaf that may still be split.
 pub(super) struct Leaf {
     pub(super) rows: Range<usize>,
     pub(super) node: Node,
     pub(super) depth: usize,
-    /// Its parent among the tree's nodes, and whether it is the left child.
+    /// Its parent node, and whether it is the left child.
     parent: Option<(usize, bool)>,
     histogram: Option<Histogram>,
     best: Option<Split>,
 }
 
 impl<'a> Grower<'a> {
-    /// A grower for these documents.
+    /// Creates a grower for this data and these settings.
     pub fn new(binned: &'a Binned, growth: &'a Growth) -> Grower<'a> {
         Grower { binned, growth, groups: binned.groups(), spare: Vec::new(), kept_bytes: KEPT_BYTES }
     }
 
-    /// Grows a tree that lowers `Σ g·f + ½ h·f²` over `rows` (all when none are given), where `f` is its value. `seed`
-    /// names the random choice of features.
+    /// Grows a tree `f` that minimises `Σ g·f + ½ h·f²` over `rows` (all rows if `None`). `seed` determines which
+    /// features are drawn.
     pub fn grow(
         &mut self,
         slopes: &[f64],
         curvatures: &[f64],
         rows: Option<&[u32]>,
         seed: u64,
-    ) -> Result<Grown> {
+    ) -> Result<GrownTree> {
         let gradients = Gradients::new(slopes, curvatures)?;
-        let rows = Rows::new(self.binned.rows(), rows);
+        let rows = RowPartition::new(self.binned.rows(), rows);
         let sample = FeatureSample::new(self.binned.features().len(), self.growth, seed);
-        if self.growth.order == Order::Oblivious {
+        if self.growth.policy == GrowthPolicy::Oblivious {
             return Ok(self.grow_oblivious(&gradients, rows, &sample));
         }
-        let mut growing = Growing {
+        let mut growing = TreeInProgress {
             search: Search { growth: self.growth, units: gradients.units() },
             gradients: &gradients,
             sample: &sample,
@@ -102,16 +102,16 @@ impl<'a> Grower<'a> {
             leaves: Vec::new(),
             tree: Tree::default(),
         };
-        self.plant(&mut growing);
-        while growing.leaves.len() < self.growth.leaves {
-            let Some(leaf) = growing.next(self.growth.order) else { break };
-            self.divide(&mut growing, leaf);
+        self.add_root(&mut growing);
+        while growing.leaves.len() < self.growth.num_leaves {
+            let Some(leaf) = growing.next(self.growth.policy) else { break };
+            self.split_leaf(&mut growing, leaf);
         }
         Ok(growing.finish(&mut self.spare))
     }
 
-    /// The first leaf, with all documents.
-    fn plant(&mut self, growing: &mut Growing<'_>) {
+    /// Creates the root with all documents.
+    fn add_root(&mut self, growing: &mut TreeInProgress<'_>) {
         let all = 0..growing.rows.all().len();
         let gathered = growing.rows.gradients(all.clone(), growing.gradients);
         let total = gathered.total();
@@ -129,20 +129,26 @@ impl<'a> Grower<'a> {
         });
     }
 
-    /// Splits a leaf by its best split: it stays as the left one, a new one is the right.
-    fn divide(&mut self, growing: &mut Growing<'_>, leaf: usize) {
-        let (mut left, mut right) = growing.part(leaf, self.binned);
-        let last = growing.leaves.len() + 1 == self.growth.leaves;
-        let worth_a_look = |leaf: &Leaf| {
+    /// Applies the best split of a leaf: the leaf becomes the left child, and the right child is appended.
+    fn split_leaf(&mut self, growing: &mut TreeInProgress<'_>, leaf: usize) {
+        let (mut left, mut right) = growing.partition_leaf(leaf, self.binned);
+        let last = growing.leaves.len() + 1 == self.growth.num_leaves;
+        let is_splittable = |leaf: &Leaf| {
             let count = leaf.rows.len() as u64;
-            !last && self.growth.allows_depth(leaf.depth) && count >= 2 * self.growth.min_rows.max(1)
+            !last && self.growth.allows_depth(leaf.depth) && count >= 2 * self.growth.min_data_in_leaf.max(1)
         };
-        let looks = (worth_a_look(&left), worth_a_look(&right));
+        let wanted_sides = (is_splittable(&left), is_splittable(&right));
         let parent = growing.leaves[leaf].histogram.take();
-        if looks.0 || looks.1 {
+        if wanted_sides.0 || wanted_sides.1 {
             let small_left = left.rows.len() <= right.rows.len();
             let (small, large) = if small_left { (&mut left, &mut right) } else { (&mut right, &mut left) };
-            self.look(growing, small, large, parent, if small_left { looks } else { (looks.1, looks.0) });
+            self.search_children(
+                growing,
+                small,
+                large,
+                parent,
+                if small_left { wanted_sides } else { (wanted_sides.1, wanted_sides.0) },
+            );
         } else {
             self.spare.extend(parent);
         }
@@ -150,15 +156,15 @@ impl<'a> Grower<'a> {
         growing.leaves.push(right);
     }
 
-    /// Finds the best splits of two siblings: the histogram of the smaller is built, that of the larger is what it
-    /// leaves of the parent's.
-    fn look(
+    /// Finds the best splits of two siblings. The histogram of the smaller one is built; that of the larger one is
+    /// the difference from the parent's.
+    fn search_children(
         &mut self,
-        growing: &Growing<'_>,
+        growing: &TreeInProgress<'_>,
         small: &mut Leaf,
         large: &mut Leaf,
         parent: Option<Histogram>,
-        looks: (bool, bool),
+        wanted_sides: (bool, bool),
     ) {
         let mut of_large = parent.unwrap_or_else(|| {
             let mut histogram = self.spare_histogram();
@@ -180,12 +186,12 @@ impl<'a> Grower<'a> {
             .into_par_iter()
             .map(|(group, (of_small, of_large))| {
                 of_large.iter_mut().zip(of_small.iter()).for_each(|(all, &part)| *all -= part);
-                let look = |wanted: bool, node: Node, bins: &[Sums], chosen: &[bool]| {
+                let look = |wanted: bool, node: Node, bins: &[GradientSums], chosen: &[bool]| {
                     wanted.then(|| self.search_group(growing, node, group, bins, chosen)).flatten()
                 };
                 (
-                    look(looks.0, small.node, of_small, &chosen.0),
-                    look(looks.1, large.node, of_large, &chosen.1),
+                    look(wanted_sides.0, small.node, of_small, &chosen.0),
+                    look(wanted_sides.1, large.node, of_large, &chosen.1),
                 )
             })
             .collect();
@@ -193,13 +199,13 @@ impl<'a> Grower<'a> {
             small.best = Split::better(small.best, of_small);
             large.best = Split::better(large.best, of_large);
         }
-        self.keep(growing, small, of_small);
-        self.keep(growing, large, of_large);
+        self.store_histogram(growing, small, of_small);
+        self.store_histogram(growing, large, of_large);
     }
 
-    /// Keeps a histogram for the leaf's own split, where there is one and memory allows.
-    fn keep(&mut self, growing: &Growing<'_>, leaf: &mut Leaf, histogram: Histogram) {
-        let bytes = self.binned.total_bins() * size_of::<Sums>();
+    /// Stores a histogram for the next split of the leaf, if there is one and memory allows.
+    fn store_histogram(&mut self, growing: &TreeInProgress<'_>, leaf: &mut Leaf, histogram: Histogram) {
+        let bytes = self.binned.total_bins() * size_of::<GradientSums>();
         let kept = growing.leaves.iter().filter(|l| l.histogram.is_some()).count();
         if leaf.best.is_some() && (kept + 2) * bytes <= self.kept_bytes {
             leaf.histogram = Some(histogram);
@@ -208,7 +214,13 @@ impl<'a> Grower<'a> {
         }
     }
 
-    fn search_all(&self, growing: &Growing<'_>, node: Node, histogram: &Histogram, id: u64) -> Option<Split> {
+    fn search_all(
+        &self,
+        growing: &TreeInProgress<'_>,
+        node: Node,
+        histogram: &Histogram,
+        id: u64,
+    ) -> Option<Split> {
         let chosen = growing.sample.for_split(id);
         let found: Vec<Option<Split>> = self
             .groups
@@ -221,10 +233,10 @@ impl<'a> Grower<'a> {
     /// The best split by the features of a group.
     fn search_group(
         &self,
-        growing: &Growing<'_>,
+        growing: &TreeInProgress<'_>,
         node: Node,
         group: &Group,
-        bins: &[Sums],
+        bins: &[GradientSums],
         chosen: &[bool],
     ) -> Option<Split> {
         let mut best = None;
@@ -237,7 +249,7 @@ impl<'a> Grower<'a> {
     }
 
     pub(super) fn spare_histogram(&mut self) -> Histogram {
-        self.spare.pop().unwrap_or_else(|| vec![Sums::default(); self.binned.total_bins()])
+        self.spare.pop().unwrap_or_else(|| vec![GradientSums::default(); self.binned.total_bins()])
     }
 
     pub(super) fn parts(&self) -> (&'a Binned, &'a Growth, &[Group]) {
@@ -249,30 +261,32 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// A tree in the making.
-struct Growing<'a> {
+/// The state of a tree while it grows.
+struct TreeInProgress<'a> {
     search: Search<'a>,
     gradients: &'a Gradients,
     sample: &'a FeatureSample,
-    rows: Rows,
+    rows: RowPartition,
     leaves: Vec<Leaf>,
     tree: Tree,
 }
 
-impl Growing<'_> {
+impl TreeInProgress<'_> {
     /// The leaf to split next.
-    fn next(&self, order: Order) -> Option<usize> {
+    fn next(&self, policy: GrowthPolicy) -> Option<usize> {
         let splittable = self.leaves.iter().enumerate().filter_map(|(i, leaf)| Some((i, leaf, leaf.best?)));
-        match order {
-            Order::Depth => splittable.min_by_key(|(i, leaf, _)| (leaf.depth, *i)).map(|(i, ..)| i),
+        match policy {
+            GrowthPolicy::LevelWise => {
+                splittable.min_by_key(|(i, leaf, _)| (leaf.depth, *i)).map(|(i, ..)| i)
+            }
             _ => splittable.reduce(|a, b| if b.2.gain > a.2.gain { b } else { a }).map(|(i, ..)| i),
         }
     }
 
-    /// Makes a node of a leaf and parts its documents.
-    fn part(&mut self, leaf: usize, binned: &Binned) -> (Leaf, Leaf) {
+    /// Turns a leaf into a node and partitions its documents.
+    fn partition_leaf(&mut self, leaf: usize, binned: &Binned) -> (Leaf, Leaf) {
         let parent = &self.leaves[leaf];
-        let split = parent.best.expect("only leaves with a split are divided");
+        let split = parent.best.expect("only leaves with a best split are split");
         let (rows, depth) = (parent.rows.clone(), parent.depth + 1);
         let bounds = self.children_bounds(parent.node, &split, binned);
         let node = self.tree.features.len();
@@ -296,7 +310,8 @@ impl Growing<'_> {
         )
     }
 
-    /// Where the split must be monotone, the values of one side stay below the middle and of the other above.
+    /// If the split must be monotone, the values of one side stay below the middle and those of the other side above
+    /// it.
     fn children_bounds(&self, node: Node, split: &Split, binned: &Binned) -> ((f64, f64), (f64, f64)) {
         let (low, high) = node.bounds;
         let direction = self.search.growth.direction(binned.features()[split.feature].column);
@@ -309,7 +324,7 @@ impl Growing<'_> {
         }
     }
 
-    fn finish(mut self, spare: &mut Vec<Histogram>) -> Grown {
+    fn finish(mut self, spare: &mut Vec<Histogram>) -> GrownTree {
         for leaf in &mut self.leaves {
             let stats = self.search.units.read(leaf.node.total);
             self.tree.values.push(self.search.value(stats, leaf.node.bounds));
@@ -317,7 +332,7 @@ impl Growing<'_> {
             spare.extend(leaf.histogram.take());
         }
         let leaves = self.leaves.into_iter().map(|leaf| leaf.rows).collect();
-        Grown::new(self.tree, self.rows, leaves)
+        GrownTree::new(self.tree, self.rows, leaves)
     }
 }
 

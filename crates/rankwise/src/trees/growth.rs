@@ -1,19 +1,24 @@
-//! What a tree may be: its shape, and which splits count.
+//! The settings of a tree: its shape, its regularisation, and which splits are allowed.
 
 use crate::error::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which leaf is split next.
+/// The growth policy: which leaf is split next.
+///
+/// The names that LightGBM, XGBoost and CatBoost use for the same policies are accepted as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// The one that gains most, wherever it is.
+pub enum GrowthPolicy {
+    /// The leaf with the largest gain, wherever it is in the tree.
     #[default]
-    Leaf,
-    /// Level by level.
-    Depth,
-    /// All leaves of a level by one test: an oblivious tree.
+    #[serde(alias = "leaf", alias = "lossguide", alias = "Lossguide")]
+    LeafWise,
+    /// Level by level, from left to right.
+    #[serde(alias = "depth", alias = "depthwise", alias = "Depthwise")]
+    LevelWise,
+    /// All leaves of a level at once, by the same test: an oblivious (symmetric) tree.
+    #[serde(alias = "SymmetricTree", alias = "symmetric")]
     Oblivious,
 }
 
@@ -21,121 +26,131 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
     /// Which leaf is split next.
-    pub order: Order,
-    /// The most leaves, at least 2.
-    pub leaves: usize,
-    /// The most tests on a path; 0 for no limit but the leaves.
-    pub depth: usize,
-    /// The fewest documents in a leaf.
-    pub min_rows: u64,
-    /// The least sum of second derivatives in a leaf.
-    pub min_weight: f64,
-    /// The least gain of a split.
-    pub min_gain: f64,
-    /// Penalty of a leaf's value, absolute.
+    pub policy: GrowthPolicy,
+    /// The maximum number of leaves, from 2 to 65536.
+    pub num_leaves: usize,
+    /// The maximum number of tests from the root to a leaf; 0 for no limit other than `num_leaves`.
+    pub max_depth: usize,
+    /// The minimum number of documents in a leaf.
+    pub min_data_in_leaf: u64,
+    /// The minimum sum of second derivatives in a leaf.
+    pub min_child_weight: f64,
+    /// The minimum gain of a split.
+    pub min_split_gain: f64,
+    /// L1 penalty on the values of leaves.
     pub l1: f64,
-    /// Penalty of a leaf's value, squared.
+    /// L2 penalty on the values of leaves.
     pub l2: f64,
-    /// Share of the features drawn for each tree.
-    pub tree_features: f64,
-    /// Share of a tree's features drawn for each split.
-    pub split_features: f64,
-    /// For each column: 1 where scores may only rise with it, −1 only fall, 0 either; empty for no such demands.
+    /// The fraction of the features that is drawn for each tree.
+    pub feature_fraction: f64,
+    /// The fraction of a tree's features that is drawn for each split.
+    pub feature_fraction_per_split: f64,
+    /// Monotone constraints, one per column: 1 if scores may only increase with the feature, −1 if they may only
+    /// decrease, 0 for no constraint. Empty for no constraints at all.
     pub monotone: Vec<i8>,
 }
 
 impl Default for Growth {
     fn default() -> Self {
         Growth {
-            order: Order::Leaf,
-            leaves: 31,
-            depth: 0,
-            min_rows: 20,
-            min_weight: 1e-3,
-            min_gain: 0.0,
+            policy: GrowthPolicy::LeafWise,
+            num_leaves: 31,
+            max_depth: 0,
+            min_data_in_leaf: 20,
+            min_child_weight: 1e-3,
+            min_split_gain: 0.0,
             l1: 0.0,
             l2: 0.0,
-            tree_features: 1.0,
-            split_features: 1.0,
+            feature_fraction: 1.0,
+            feature_fraction_per_split: 1.0,
             monotone: Vec::new(),
         }
     }
 }
 
-/// No tree has more leaves.
+/// The largest accepted `num_leaves`.
 const MAX_LEAVES: usize = 1 << 16;
 
-/// An oblivious tree needs the histograms of all leaves of a level at once: 2,048 of them are a gigabyte for 136 features.
+/// An oblivious tree needs the histograms of all leaves of a level at once: 2,048 of them take a gigabyte for 136 features.
 const MAX_OBLIVIOUS_DEPTH: usize = 12;
 
 impl Growth {
-    /// Refuses what no tree could be grown by.
+    /// Rejects settings that are out of range or contradict each other.
     pub fn check(&self) -> Result<()> {
-        let refuse = |text: String| Err(Error::parameter(text));
-        if self.leaves < 2 || self.leaves > MAX_LEAVES {
-            return refuse(format!("leaves is {}; it must be from 2 to 65536", self.leaves));
+        let reject = |text: String| Err(Error::parameter(text));
+        if self.num_leaves < 2 || self.num_leaves > MAX_LEAVES {
+            return reject(format!("num_leaves is {}; it must be from 2 to 65536", self.num_leaves));
         }
-        if self.order == Order::Oblivious && self.oblivious_depth() > MAX_OBLIVIOUS_DEPTH {
-            return refuse(format!(
-                "leaves is {}; an oblivious tree can have at most {}, or give it a depth of at most {MAX_OBLIVIOUS_DEPTH}",
-                self.leaves,
+        if self.policy == GrowthPolicy::Oblivious && self.oblivious_depth() > MAX_OBLIVIOUS_DEPTH {
+            return reject(format!(
+                "num_leaves is {}; an oblivious tree can have at most {}. Lower it, or set max_depth to at most {MAX_OBLIVIOUS_DEPTH}",
+                self.num_leaves,
                 1 << MAX_OBLIVIOUS_DEPTH
             ));
         }
-        if self.order == Order::Oblivious && !self.monotone.is_empty() {
-            return refuse("oblivious trees cannot keep to monotone features; use another order".into());
+        if self.policy == GrowthPolicy::Oblivious && !self.monotone.is_empty() {
+            return reject(
+                "oblivious trees do not support monotone constraints; use the growth policy `leaf-wise` or `level-wise`"
+                    .into(),
+            );
         }
-        for (name, value) in
-            [("min_weight", self.min_weight), ("min_gain", self.min_gain), ("l1", self.l1), ("l2", self.l2)]
-        {
+        for (name, value) in [
+            ("min_child_weight", self.min_child_weight),
+            ("min_split_gain", self.min_split_gain),
+            ("l1", self.l1),
+            ("l2", self.l2),
+        ] {
             if !(value >= 0.0 && value.is_finite()) {
-                return refuse(format!("{name} is {value}; it must be finite and not negative"));
+                return reject(format!("{name} is {value}; it must be finite and not negative"));
             }
         }
-        for (name, share) in [("tree_features", self.tree_features), ("split_features", self.split_features)]
-        {
-            if !(share > 0.0 && share <= 1.0) {
-                return refuse(format!("{name} is {share}; it must be above 0 and at most 1"));
+        for (name, fraction) in [
+            ("feature_fraction", self.feature_fraction),
+            ("feature_fraction_per_split", self.feature_fraction_per_split),
+        ] {
+            if !(fraction > 0.0 && fraction <= 1.0) {
+                return reject(format!("{name} is {fraction}; it must be above 0 and at most 1"));
             }
         }
         Ok(())
     }
 
-    /// The depth of an oblivious tree: as told, and no deeper than its leaves allow.
+    /// The maximum depth of an oblivious tree: `max_depth` if set, but no deeper than `num_leaves` allows.
     pub(super) fn oblivious_depth(&self) -> usize {
-        let by_leaves = self.leaves.ilog2() as usize;
-        if self.depth == 0 { by_leaves } else { self.depth.min(by_leaves) }
+        let by_leaves = self.num_leaves.ilog2() as usize;
+        if self.max_depth == 0 { by_leaves } else { self.max_depth.min(by_leaves) }
     }
 
-    /// Whether a leaf this deep may be split.
+    /// Whether a leaf at this depth may be split.
     pub(super) fn allows_depth(&self, depth: usize) -> bool {
-        self.depth == 0 || depth < self.depth
+        self.max_depth == 0 || depth < self.max_depth
     }
 
-    /// The demand on a column.
+    /// The monotone constraint of a column.
     pub(super) fn direction(&self, column: usize) -> i8 {
         self.monotone.get(column).copied().unwrap_or(0)
     }
 
-    /// The pull of a leaf's documents that is left after the absolute penalty.
-    fn pull(&self, slope: f64) -> f64 {
+    /// `T(G)`: the gradient sum of a leaf, soft-thresholded by the L1 penalty.
+    fn shrunk(&self, slope: f64) -> f64 {
         if self.l1 == 0.0 { slope } else { slope.signum() * (slope.abs() - self.l1).max(0.0) }
     }
 
-    /// The value of a leaf: `−T(G)/(H + l2)`, where `T` takes the absolute penalty off.
+    /// The optimal value of a leaf, `−T(G)/(H + l2)`, where `T` is soft thresholding by `l1`.
     pub(super) fn value(&self, slope: f64, curvature: f64) -> f64 {
         let stiffness = curvature + self.l2;
-        if stiffness > 0.0 { -self.pull(slope) / stiffness } else { 0.0 }
+        if stiffness > 0.0 { -self.shrunk(slope) / stiffness } else { 0.0 }
     }
 
-    /// What a leaf at its best value takes off the objective, twice, as a fraction: `T(G)² / (H + l2)`.
-    pub(super) fn worth(&self, slope: f64, curvature: f64) -> (f64, f64) {
-        let pull = self.pull(slope);
-        (pull * pull, curvature + self.l2)
+    /// Twice the reduction of the objective by a leaf at its optimal value, `T(G)² / (H + l2)`, as numerator and
+    /// denominator.
+    pub(super) fn leaf_gain(&self, slope: f64, curvature: f64) -> (f64, f64) {
+        let shrunk = self.shrunk(slope);
+        (shrunk * shrunk, curvature + self.l2)
     }
 
-    /// The same at another value.
-    pub(super) fn worth_at(&self, slope: f64, curvature: f64, value: f64) -> f64 {
+    /// Twice the reduction of the objective by a leaf with a given value.
+    pub(super) fn leaf_gain_at(&self, slope: f64, curvature: f64, value: f64) -> f64 {
         -(2.0 * slope * value + (curvature + self.l2) * value * value + 2.0 * self.l1 * value.abs())
     }
 }

@@ -1,28 +1,28 @@
-//! Histograms: for every feature and bin, the sums of the gradients of a leaf's documents.
+//! Histograms: the sums of gradients of a leaf's documents, for every feature and bin.
 
 use super::binned::{BLOCK, Binned, Codes};
-use super::gradients::Sums;
+use super::gradients::GradientSums;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Codes of one feature.
+/// The maximum number of codes of one feature.
 const CODES: usize = 256;
 
-/// Documents that are worth a thread of their own.
-const ROWS_A_TASK: usize = 1 << 12;
+/// The minimum number of documents for a task of its own.
+const ROWS_PER_TASK: usize = 1 << 12;
 
-/// The bins of all features in one array, each feature's from its start.
-pub(super) type Histogram = Vec<Sums>;
+/// The bins of all features in one array; each feature starts at its own offset.
+pub(super) type Histogram = Vec<GradientSums>;
 
-/// The documents of a leaf, ascending, with their gradients beside them.
+/// The documents of a leaf in ascending order, with their gradients.
 #[derive(Clone, Copy)]
 pub(super) struct Members<'a> {
     pub(super) rows: &'a [u32],
-    pub(super) gradients: &'a [Sums],
+    pub(super) gradients: &'a [GradientSums],
 }
 
 impl<'a> Members<'a> {
-    /// Part `number` of `of`, as large as the others.
+    /// Part `number` out of `of` parts of equal size.
     fn share(self, number: usize, of: usize) -> Members<'a> {
         let count = self.rows.len();
         let range = number * count / of..(number + 1) * count / of;
@@ -30,7 +30,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Features that are looked at together, and where their bins are.
+/// Features that are processed together, and the range of their bins.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) features: Range<usize>,
@@ -38,8 +38,8 @@ pub(super) struct Group {
 }
 
 impl Binned {
-    /// The features in groups that make a task each: whole blocks, as many in one as in another, enough groups for the
-    /// threads there are. Exact sums do not mind how features are grouped.
+    /// The features in groups, one task per group. Groups consist of whole blocks, have about the same size, and
+    /// there are enough of them for all threads. Sums are exact, so the grouping does not affect the result.
     pub(super) fn groups(&self) -> Vec<Group> {
         let features = self.features();
         let blocks = features.len().div_ceil(BLOCK);
@@ -55,8 +55,8 @@ impl Binned {
             .collect()
     }
 
-    /// The sums of `members`, of which `total` are those of any one feature.
-    pub(super) fn histogram(&self, members: Members<'_>, total: Sums, out: &mut [Sums]) {
+    /// The histogram of `members`; `total` is the sum over all of them, which every feature has in common.
+    pub(super) fn histogram(&self, members: Members<'_>, total: GradientSums, out: &mut [GradientSums]) {
         match self.codes() {
             Codes::Dense { rows, blocks, .. } => self.dense_histogram(rows, *blocks, members, out),
             Codes::Sparse { starts, places } => {
@@ -66,10 +66,17 @@ impl Binned {
         }
     }
 
-    /// Documents are shared out first, since all codes of one are neighbours; features only where documents are few.
-    fn dense_histogram(&self, rows: &[[u8; BLOCK]], blocks: usize, members: Members<'_>, out: &mut [Sums]) {
+    /// Work is divided by documents first, because all codes of one document are adjacent, and by features only if
+    /// there are few documents.
+    fn dense_histogram(
+        &self,
+        rows: &[[u8; BLOCK]],
+        blocks: usize,
+        members: Members<'_>,
+        out: &mut [GradientSums],
+    ) {
         let threads = rayon::current_num_threads();
-        let shares = (members.rows.len() / ROWS_A_TASK).clamp(1, threads);
+        let shares = (members.rows.len() / ROWS_PER_TASK).clamp(1, threads);
         let sides = (threads / shares).clamp(1, blocks.max(1));
         let side = |i: usize| i * blocks / sides..(i + 1) * blocks / sides;
         let tables: Vec<Vec<Table>> = (0..shares * sides)
@@ -93,17 +100,17 @@ impl Binned {
         });
     }
 
-    /// Documents without a value in a feature have the code of 0: what is missing to the total.
-    fn add_zeros(&self, total: Sums, out: &mut [Sums]) {
+    /// Documents without a stored value have the code of 0, so its bin is the total minus all other bins.
+    fn add_zeros(&self, total: GradientSums, out: &mut [GradientSums]) {
         for feature in self.features() {
             let bins = &mut out[feature.start..][..feature.bins.codes()];
-            let given = bins.iter().fold(Sums::default(), |a, &b| a + b);
+            let given = bins.iter().fold(GradientSums::default(), |a, &b| a + b);
             bins[usize::from(feature.bins.code(0.0))] += total - given;
         }
     }
 }
 
-/// Cuts an array into the groups' pieces.
+/// Splits an array into the ranges of the groups.
 pub(super) fn split<'a, T>(mut whole: &'a mut [T], groups: &[Group]) -> Vec<&'a mut [T]> {
     groups
         .iter()
@@ -115,14 +122,15 @@ pub(super) fn split<'a, T>(mut whole: &'a mut [T], groups: &[Group]) -> Vec<&'a 
         .collect()
 }
 
-type Table = [[Sums; CODES]; BLOCK];
+type Table = [[GradientSums; CODES]; BLOCK];
 
-/// Documents added up by one block before the next block: so many rows of codes stay in the second-level cache.
+/// The number of documents summed for one block before the next block, so that their codes stay in the second-level
+/// cache.
 const CHUNK: usize = 1 << 10;
 
-/// Sums by feature and code, for each wanted block.
+/// The sums by feature and code, for each requested block.
 fn tables(rows: &[[u8; BLOCK]], blocks: usize, wanted: Range<usize>, members: Members<'_>) -> Vec<Table> {
-    let mut tables = vec![[[Sums::default(); CODES]; BLOCK]; wanted.len()];
+    let mut tables = vec![[[GradientSums::default(); CODES]; BLOCK]; wanted.len()];
     for (members, gradients) in members.rows.chunks(CHUNK).zip(members.gradients.chunks(CHUNK)) {
         std::hint::black_box(touch(rows, blocks, &wanted, members));
         for (table, block) in tables.iter_mut().zip(wanted.clone()) {
@@ -134,8 +142,8 @@ fn tables(rows: &[[u8; BLOCK]], blocks: usize, wanted: Range<usize>, members: Me
     tables
 }
 
-/// Reads a byte of each cache line of the rows to come, so that many misses are under way at once; adding up keeps the
-/// processor too busy to look far ahead.
+/// Reads one byte of each cache line of the rows that come next, so that many cache misses are in flight at once. The
+/// summation itself keeps the processor too busy to look ahead.
 fn touch(rows: &[[u8; BLOCK]], blocks: usize, wanted: &Range<usize>, members: &[u32]) -> u8 {
     let mut read = 0;
     for &row in members {
@@ -147,16 +155,16 @@ fn touch(rows: &[[u8; BLOCK]], blocks: usize, wanted: &Range<usize>, members: &[
 }
 
 #[inline(always)]
-fn add_document(table: &mut [[Sums; CODES]; BLOCK], codes: &[u8; BLOCK], gradient: Sums) {
+fn add_document(table: &mut [[GradientSums; CODES]; BLOCK], codes: &[u8; BLOCK], gradient: GradientSums) {
     for lane in 0..BLOCK {
         table[lane][usize::from(codes[lane])] += gradient;
     }
 }
 
 /// Large leaves are halved between threads, and the halves added.
-fn add_sparse(starts: &[usize], places: &[u32], members: Members<'_>, out: &mut [Sums]) {
-    if members.rows.len() >= 2 * ROWS_A_TASK && rayon::current_num_threads() > 1 {
-        let mut other = vec![Sums::default(); out.len()];
+fn add_sparse(starts: &[usize], places: &[u32], members: Members<'_>, out: &mut [GradientSums]) {
+    if members.rows.len() >= 2 * ROWS_PER_TASK && rayon::current_num_threads() > 1 {
+        let mut other = vec![GradientSums::default(); out.len()];
         rayon::join(
             || add_sparse(starts, places, members.share(0, 2), out),
             || add_sparse(starts, places, members.share(1, 2), &mut other),
@@ -164,7 +172,7 @@ fn add_sparse(starts: &[usize], places: &[u32], members: Members<'_>, out: &mut 
         out.iter_mut().zip(other).for_each(|(a, b)| *a += b);
         return;
     }
-    out.fill(Sums::default());
+    out.fill(GradientSums::default());
     for (&row, &gradient) in members.rows.iter().zip(members.gradients) {
         for &place in &places[starts[row as usize]..starts[row as usize + 1]] {
             out[place as usize] += gradient;

@@ -1,47 +1,48 @@
-//! The best single test of all there are: a threshold between any two neighbouring values of any feature.
+//! The best of all single tests: a threshold between any two neighbouring values of any feature.
 //!
-//! Bins cut a feature at 254 places at most. Here its documents are sorted once, and each search adds up what they are
-//! worth in that order.
+//! Binning limits a feature to 254 thresholds. Here, the documents are sorted once by each feature, and each search
+//! sums their weights in that order:
 //!
 //! ```text
-//! max over features and thresholds of  W_≤² + W_>² ,   W = Σ worths on either side
+//! max over features and thresholds of  W_≤² + W_>² ,   W = Σ weights on either side
 //! ```
-//! which for worths that cancel out is the side worth most. Missing values go to the better side.
+//! If the weights sum to 0, the best test is the yes/no rule that selects the documents of largest total weight.
+//! Missing values go to the better side.
 
 use super::bins::{between, sortable};
 use super::tree::Tree;
 use crate::data::{Dataset, Features};
 use rayon::prelude::*;
 
-/// The documents of a data set by every feature.
+/// The documents of a data set, sorted by each feature.
 #[derive(Debug)]
 pub struct Midpoints<'a> {
     data: &'a Dataset,
     columns: Vec<Column>,
 }
 
-/// The documents by one feature.
+/// The documents sorted by one feature.
 #[derive(Debug, Default)]
 struct Column {
     column: usize,
-    /// Documents with a stored value, ascending by it.
+    /// The documents with a stored value, ascending by value.
     documents: Vec<u32>,
-    /// Where each run of equal values ends.
+    /// The end of each run of equal values.
     ends: Vec<u32>,
-    /// The run of the value 0, where sparse data leaves zeros out: every document that is nowhere else is in it.
+    /// The run of the value 0 if the data is sparse: it contains every document without a stored value.
     left_out: Option<usize>,
-    /// Documents without a value.
+    /// The documents whose value is missing.
     missing: Vec<u32>,
 }
 
-/// A place to part the documents.
+/// A threshold of one feature.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     gain: f64,
     /// The last run that goes left.
     run: usize,
     missing_left: bool,
-    /// What both sides are worth.
+    /// The sums of weights on both sides.
     sides: [f64; 2],
 }
 
@@ -73,11 +74,11 @@ impl<'a> Midpoints<'a> {
         Midpoints { data, columns }
     }
 
-    /// The tree of two leaves that parts the documents best, its values the worth of either side; none where no
-    /// feature parts anything.
-    pub fn best(&self, worths: &[f64]) -> Option<Tree> {
-        let total: f64 = worths.iter().sum();
-        let cuts: Vec<Option<Cut>> = self.columns.par_iter().map(|c| c.best(worths, total)).collect();
+    /// The two-leaf tree with the best test for these document weights, which may be negative. The value of a leaf is
+    /// the sum of its weights. `None` if no feature has two different values.
+    pub fn best(&self, weights: &[f64]) -> Option<Tree> {
+        let total: f64 = weights.iter().sum();
+        let cuts: Vec<Option<Cut>> = self.columns.par_iter().map(|c| c.best(weights, total)).collect();
         let found = self.columns.iter().zip(cuts).filter_map(|(column, cut)| Some((column, cut?)));
         let (column, cut) = found.reduce(|best, next| if next.1.gain > best.1.gain { next } else { best })?;
         Some(Tree {
@@ -92,7 +93,7 @@ impl<'a> Midpoints<'a> {
         })
     }
 
-    /// Between the values of two neighbouring runs; above all values where there is none after it.
+    /// The threshold between two neighbouring runs, or above all values after the last run.
     fn threshold(&self, column: &Column, run: usize) -> f32 {
         let value = |run: usize| match column.run(run).first() {
             Some(&document) => self.data.row(document as usize).get(column.column),
@@ -103,7 +104,7 @@ impl<'a> Midpoints<'a> {
 }
 
 impl Column {
-    /// From stored values and how many zeros are left out.
+    /// Builds a column from stored values and the number of implied zeros.
     fn new(column: usize, stored: Vec<(f32, u32)>, left_out: usize) -> Column {
         let (missing, present): (Vec<_>, Vec<_>) = stored.into_iter().partition(|(x, _)| x.is_nan());
         let mut keys: Vec<u64> =
@@ -118,7 +119,7 @@ impl Column {
         for run in keys.chunk_by(|a, b| a >> 32 == b >> 32) {
             sorted.place_zeros(left_out > 0 && run[0] >> 32 >= zero);
             sorted.documents.extend(run.iter().map(|&key| key as u32));
-            // The run of zeros that are left out also holds those that are stored.
+            // The run of implied zeros also contains the zeros that are stored.
             if run[0] >> 32 == zero && sorted.left_out.is_some() {
                 sorted.ends.pop();
             }
@@ -128,7 +129,7 @@ impl Column {
         sorted
     }
 
-    /// Opens the run of zeros, if this is its place and it is not there yet.
+    /// Starts the run of implied zeros, if it belongs here and was not started before.
     fn place_zeros(&mut self, is_here: bool) {
         if is_here && self.left_out.is_none() {
             self.left_out = Some(self.ends.len());
@@ -141,8 +142,8 @@ impl Column {
         &self.documents[start as usize..self.ends[run] as usize]
     }
 
-    fn best(&self, worths: &[f64], total: f64) -> Option<Cut> {
-        let sum = |documents: &[u32]| documents.iter().map(|&d| worths[d as usize]).sum::<f64>();
+    fn best(&self, weights: &[f64], total: f64) -> Option<Cut> {
+        let sum = |documents: &[u32]| documents.iter().map(|&d| weights[d as usize]).sum::<f64>();
         let missing = sum(&self.missing);
         let unseen = if self.left_out.is_some() { total - missing - sum(&self.documents) } else { 0.0 };
         let mut best: Option<Cut> = None;
@@ -189,7 +190,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Values with many equals, zeros and gaps, dense and sparse.
+    /// Values with many ties, zeros and missing values, dense and sparse.
     fn samples(seed: u64, rows: usize, width: usize) -> [Dataset; 2] {
         let mut random = rng::stream(seed, &[]);
         let mut draw = || match random.random_range(0..8) {
@@ -200,7 +201,7 @@ mod tests {
         let values: Vec<f32> = (0..rows * width).map(|_| draw()).collect();
         let (mut starts, mut columns, mut stored) = (vec![0], Vec::new(), Vec::new());
         for (row, x) in values.chunks(width).enumerate() {
-            // A few zeros are stored all the same.
+            // A few zeros are stored explicitly.
             let kept = x.iter().enumerate().filter(|(c, x)| **x != 0.0 || (row + c) % 5 == 0);
             kept.for_each(|(c, &x)| {
                 columns.push(c as u32);
@@ -212,14 +213,14 @@ mod tests {
         [data(Features::Dense { width, values }, rows), data(sparse, rows)]
     }
 
-    fn worths(seed: u64, rows: usize) -> Vec<f64> {
+    fn weights(seed: u64, rows: usize) -> Vec<f64> {
         let mut random = rng::stream(seed, &[7]);
         (0..rows).map(|_| f64::from(random.random_range(-8..9)) / 8.0).collect()
     }
 
-    /// Every threshold of every feature, tried on every document.
-    fn best_of_all(data: &Dataset, worths: &[f64]) -> Option<f64> {
-        let total: f64 = worths.iter().sum();
+    /// Tries every threshold of every feature on every document.
+    fn best_of_all(data: &Dataset, weights: &[f64]) -> Option<f64> {
+        let total: f64 = weights.iter().sum();
         let mut gains = Vec::new();
         for c in 0..data.width() {
             let values: Vec<f32> = (0..data.len()).map(|d| data.row(d).get(c)).collect();
@@ -228,7 +229,7 @@ mod tests {
                     let is_left = |x: f32| if x.is_nan() { missing_left } else { x <= threshold };
                     let parts = values.iter().any(|&x| is_left(x)) && values.iter().any(|&x| !is_left(x));
                     let left: f64 =
-                        values.iter().zip(worths).filter(|(x, _)| is_left(**x)).map(|(_, w)| w).sum();
+                        values.iter().zip(weights).filter(|(x, _)| is_left(**x)).map(|(_, w)| w).sum();
                     gains.extend(parts.then_some(left * left + (total - left).powi(2)));
                 }
             }
@@ -237,37 +238,43 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_all_tests_is_found() {
+    fn the_best_test_is_found() {
         for seed in 0..40 {
             let (rows, width) = (1 + seed as usize % 30, 1 + seed as usize % 4);
-            let worths = worths(seed, rows);
+            let weights = weights(seed, rows);
             for data in samples(seed, rows, width) {
-                let tree = Midpoints::new(&data).best(&worths);
-                let expected = best_of_all(&data, &worths);
+                let tree = Midpoints::new(&data).best(&weights);
+                let expected = best_of_all(&data, &weights);
                 assert_eq!(tree.is_some(), expected.is_some(), "seed {seed}");
                 let (Some(tree), Some(expected)) = (tree, expected) else { continue };
                 tree.check(width).unwrap();
                 let mut sides = [0.0; 2];
-                worths.iter().enumerate().for_each(|(d, w)| sides[tree.leaf(data.row(d))] += w);
+                weights.iter().enumerate().for_each(|(d, w)| sides[tree.leaf(data.row(d))] += w);
                 assert_eq!(tree.values, sides, "seed {seed}");
                 assert_eq!(sides[0].powi(2) + sides[1].powi(2), expected, "seed {seed}");
             }
         }
     }
 
-    /// With a bin for each value, the engine that grows trees by histograms finds a test as good.
+    /// With one bin per value, growing by histograms finds a test of equal quality.
     #[test]
-    fn histograms_agree_where_values_are_few() {
-        let growth = Growth { leaves: 2, min_rows: 1, min_weight: 0.0, l2: 1.0, ..Growth::default() };
+    fn histograms_agree_if_there_are_few_distinct_values() {
+        let growth = Growth {
+            num_leaves: 2,
+            min_data_in_leaf: 1,
+            min_child_weight: 0.0,
+            l2: 1.0,
+            ..Growth::default()
+        };
         for seed in 0..10 {
-            let mut worths = worths(seed, 200);
-            let mean = worths.iter().sum::<f64>() / 200.0;
-            worths.iter_mut().for_each(|w| *w -= mean);
+            let mut weights = weights(seed, 200);
+            let mean = weights.iter().sum::<f64>() / 200.0;
+            weights.iter_mut().for_each(|w| *w -= mean);
             for data in samples(seed, 200, 3) {
-                let slopes: Vec<f64> = worths.iter().map(|w| -w).collect();
+                let slopes: Vec<f64> = weights.iter().map(|w| -w).collect();
                 let binned = Binned::new(&data, 255);
                 let grown = Grower::new(&binned, &growth).grow(&slopes, &[0.0; 200], None, 0).unwrap();
-                let tree = Midpoints::new(&data).best(&worths).unwrap();
+                let tree = Midpoints::new(&data).best(&weights).unwrap();
                 for (a, b) in grown.tree.values.iter().zip(&tree.values) {
                     assert!((a.abs() - b.abs()).abs() < 1e-9, "seed {seed}: {a} {b}");
                 }

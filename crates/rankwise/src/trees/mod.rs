@@ -1,11 +1,11 @@
-//! How is a tree grown? A histogram engine that fits trees to gradients; it knows no loss.
+//! Tree growing: a histogram engine that fits regression trees to gradients. It is independent of any loss.
 //!
 //! ```text
-//! bins → codes of all documents → for each tree: gradients in whole numbers → histograms → splits → leaves
+//! bins → codes of all documents → for each tree: fixed-point gradients → histograms → splits → leaves
 //! ```
 //!
-//! A tree lowers `Σ_i g_i·f(x_i) + ½ h_i·f(x_i)²`: a leaf with sums G and H has the value `−G/(H + l2)`, and a split gains
-//! `G_L²/(H_L + l2) + G_R²/(H_R + l2) − G²/(H + l2)`.
+//! A tree `f` minimises `Σ_i g_i·f(x_i) + ½ h_i·f(x_i)²`. A leaf with the sums G and H gets the value `−G/(H + l2)`,
+//! and a split gains `G_L²/(H_L + l2) + G_R²/(H_R + l2) − G²/(H + l2)`.
 
 mod binned;
 mod bins;
@@ -24,7 +24,7 @@ mod tree;
 
 pub use binned::Binned;
 pub use bins::{Coder, FeatureBins, MAX_BINS};
-pub use grow::{Grower, Grown};
-pub use growth::{Growth, Order};
+pub use grow::{Grower, GrownTree};
+pub use growth::{Growth, GrowthPolicy};
 pub use midpoints::Midpoints;
 pub use tree::{Child, Tree};

@@ -1,20 +1,20 @@
-//! Oblivious trees: one test for all leaves of a level, the one whose gains over them add up to most.
+//! Oblivious trees: one test for all leaves of a level, chosen by the sum of its gains over them.
 
-use super::gradients::{Gradients, Sums};
-use super::grow::{Grower, Grown, push_node};
+use super::gradients::{GradientSums, Gradients};
+use super::grow::{Grower, GrownTree, push_node};
 use super::growth::Growth;
 use super::histogram::Histogram;
-use super::partition::Rows;
+use super::partition::RowPartition;
 use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
 use super::tree::{Child, Tree};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A leaf of the level being split.
-struct Part {
+/// A leaf of the level that is being split.
+struct LevelLeaf {
     rows: Range<usize>,
-    total: Sums,
+    total: GradientSums,
     histogram: Histogram,
 }
 
@@ -22,9 +22,9 @@ impl Grower<'_> {
     pub(super) fn grow_oblivious(
         &mut self,
         gradients: &Gradients,
-        mut rows: Rows,
+        mut rows: RowPartition,
         sample: &FeatureSample,
-    ) -> Grown {
+    ) -> GrownTree {
         let (binned, growth, _) = self.parts();
         let search = Search { growth, units: gradients.units() };
         let all = 0..rows.all().len();
@@ -48,27 +48,27 @@ impl Grower<'_> {
         }
         let leaves = level.iter().map(|part| part.rows.clone()).collect();
         self.give_back(level.into_iter().map(|part| part.histogram).filter(|h| !h.is_empty()).collect());
-        Grown::new(tree, rows, leaves)
+        GrownTree::new(tree, rows, leaves)
     }
 
     /// A leaf with its histogram.
-    fn part(&mut self, rows: &Rows, gradients: &Gradients, range: Range<usize>) -> Part {
+    fn part(&mut self, rows: &RowPartition, gradients: &Gradients, range: Range<usize>) -> LevelLeaf {
         let gathered = rows.gradients(range.clone(), gradients);
         let total = gathered.total();
         let mut histogram = self.spare_histogram();
         self.parts().0.histogram(gathered.members(), total, &mut histogram);
-        Part { rows: range, total, histogram }
+        LevelLeaf { rows: range, total, histogram }
     }
 
-    /// Both sides of a leaf; one may be empty. The last level needs no histograms.
+    /// The two children of a leaf; one may be empty. The last level needs no histograms.
     fn divide_part(
         &mut self,
-        mut part: Part,
+        mut part: LevelLeaf,
         test: &Split,
-        rows: &mut Rows,
+        rows: &mut RowPartition,
         gradients: &Gradients,
         last: bool,
-    ) -> [Part; 2] {
+    ) -> [LevelLeaf; 2] {
         let middle = rows.partition(part.rows.clone(), test, self.parts().0);
         let (left, right) = (part.rows.start..middle, middle..part.rows.end);
         let small_left = left.len() <= right.len();
@@ -76,18 +76,18 @@ impl Grower<'_> {
         let small = if last {
             self.give_back(vec![std::mem::take(&mut part.histogram)]);
             let total = rows.gradients(small.clone(), gradients).total();
-            Part { rows: small, total, histogram: Vec::new() }
+            LevelLeaf { rows: small, total, histogram: Vec::new() }
         } else {
             let small = self.part(rows, gradients, small);
             part.histogram.iter_mut().zip(&small.histogram).for_each(|(all, &part)| *all -= part);
             small
         };
-        let large = Part { rows: large, total: part.total - small.total, histogram: part.histogram };
+        let large = LevelLeaf { rows: large, total: part.total - small.total, histogram: part.histogram };
         if small_left { [small, large] } else { [large, small] }
     }
 
-    /// The test with the greatest gain over all leaves of the level.
-    fn best_of_level(&self, search: &Search<'_>, level: &[Part], chosen: &[bool]) -> Option<Split> {
+    /// The test with the largest total gain over all leaves of the level.
+    fn best_of_level(&self, search: &Search<'_>, level: &[LevelLeaf], chosen: &[bool]) -> Option<Split> {
         let (_, growth, groups) = self.parts();
         let found: Vec<Option<Split>> = groups
             .par_iter()
@@ -97,11 +97,11 @@ impl Grower<'_> {
             })
             .collect();
         let best = found.into_iter().fold(None, Split::better)?;
-        (best.gain > growth.min_gain && best.gain > 0.0).then_some(best)
+        (best.gain > growth.min_split_gain && best.gain > 0.0).then_some(best)
     }
 
-    /// The best cut of one feature: gains are added up bin by bin, in the order of the leaves.
-    fn best_of_feature(&self, search: &Search<'_>, level: &[Part], place: usize) -> Option<Split> {
+    /// The best threshold of one feature. Gains are summed bin by bin, in the order of the leaves.
+    fn best_of_feature(&self, search: &Search<'_>, level: &[LevelLeaf], place: usize) -> Option<Split> {
         let (binned, growth, _) = self.parts();
         let feature = &binned.features()[place];
         let (start, values) = (feature.start, feature.bins.value_bins());
@@ -116,7 +116,8 @@ impl Grower<'_> {
             let mut lefts = vec![0; cuts];
             for part in level {
                 let bins = &part.histogram[start..][..feature.bins.codes()];
-                let begin = missing.filter(|_| missing_left).map_or(Sums::default(), |code| bins[code]);
+                let begin =
+                    missing.filter(|_| missing_left).map_or(GradientSums::default(), |code| bins[code]);
                 add_gains(search, growth, part, begin, &bins[..cuts], &mut gains, &mut lefts);
             }
             for (bin, &gain) in gains.iter().enumerate() {
@@ -124,7 +125,7 @@ impl Grower<'_> {
                     let documents: u64 = level.iter().map(|part| part.rows.len() as u64).sum();
                     let missing_left =
                         if missing.is_some() { missing_left } else { 2 * lefts[bin] > documents };
-                    let none = Sums::default();
+                    let none = GradientSums::default();
                     best = Some(Split { gain, feature: place, bin, missing_left, left: none, right: none });
                 }
             }
@@ -133,13 +134,13 @@ impl Grower<'_> {
     }
 }
 
-/// Adds what each cut gains in one leaf; a cut that leaves a side with too little gains nothing there.
+/// Adds the gain of each threshold in one leaf. A threshold that leaves too little on one side gains nothing there.
 fn add_gains(
     search: &Search<'_>,
     growth: &Growth,
-    part: &Part,
-    begin: Sums,
-    bins: &[Sums],
+    part: &LevelLeaf,
+    begin: GradientSums,
+    bins: &[GradientSums],
     gains: &mut [f64],
     lefts: &mut [u64],
 ) {
@@ -151,14 +152,17 @@ fn add_gains(
         let left = search.units.read(sum);
         *lefts += left.count;
         let right = search.units.read(part.total - sum);
-        let enough = |count, weight| count >= growth.min_rows.max(1) && weight >= growth.min_weight;
+        let enough =
+            |count, weight| count >= growth.min_data_in_leaf.max(1) && weight >= growth.min_child_weight;
         if enough(left.count, left.curvature) && enough(right.count, right.curvature) {
-            *gain += search.worth(left, node) + search.worth(right, node) - search.worth(total, node);
+            *gain +=
+                search.leaf_gain(left, node) + search.leaf_gain(right, node) - search.leaf_gain(total, node);
         }
     }
 }
 
-/// The complete tree of these tests, level by level; leaf `i` has the path of the bits of `i`, the first test first.
+/// The complete tree of these tests, one test per level. The bits of `i` are the path to leaf `i`, the first test
+/// first.
 fn complete_tree(tests: &[Split], mut push: impl FnMut(&Split, (usize, usize), &mut Tree)) -> Tree {
     let mut tree = Tree::default();
     for (depth, test) in tests.iter().enumerate() {

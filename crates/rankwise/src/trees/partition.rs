@@ -1,29 +1,29 @@
-//! The documents in the order of the leaves they are in.
+//! The documents, grouped by leaf.
 
 use super::binned::{Binned, Codes};
-use super::gradients::{Gradients, Sums};
+use super::gradients::{GradientSums, Gradients};
 use super::histogram::Members;
 use super::search::Split;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Documents that are worth a task of their own.
+/// The minimum number of documents for a task of its own.
 const CHUNK: usize = 1 << 13;
 
-/// Documents, those of a leaf together and ascending.
+/// Row numbers, grouped by leaf and ascending within each leaf.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct RowPartition {
     rows: Vec<u32>,
     scratch: Vec<u32>,
-    /// Whether every document is there.
+    /// Whether it contains every document.
     all: bool,
 }
 
-/// The gradients of a leaf's documents, side by side.
+/// The gradients of a leaf's documents in one array.
 pub(super) struct Gathered<'a> {
     rows: &'a [u32],
-    gradients: Cow<'a, [Sums]>,
+    gradients: Cow<'a, [GradientSums]>,
 }
 
 impl Gathered<'_> {
@@ -31,16 +31,16 @@ impl Gathered<'_> {
         Members { rows: self.rows, gradients: &self.gradients }
     }
 
-    pub(super) fn total(&self) -> Sums {
-        self.gradients.iter().fold(Sums::default(), |a, &b| a + b)
+    pub(super) fn total(&self) -> GradientSums {
+        self.gradients.iter().fold(GradientSums::default(), |a, &b| a + b)
     }
 }
 
-impl Rows {
-    /// The rows given, ascending, or all of `count`.
-    pub(super) fn new(count: usize, given: Option<&[u32]>) -> Rows {
+impl RowPartition {
+    /// Starts with the given rows in ascending order, or with all of `count` rows.
+    pub(super) fn new(count: usize, given: Option<&[u32]>) -> RowPartition {
         let rows = given.map_or_else(|| (0..count as u32).collect(), <[u32]>::to_vec);
-        Rows { scratch: vec![0; rows.len()], all: rows.len() == count, rows }
+        RowPartition { scratch: vec![0; rows.len()], all: rows.len() == count, rows }
     }
 
     pub(super) fn all(&self) -> &[u32] {
@@ -59,7 +59,8 @@ impl Rows {
         Gathered { rows, gradients: gathered }
     }
 
-    /// Puts the rows of `range` that go left before the others, each side in its order; returns where the others begin.
+    /// Moves the rows of `range` that go left to the front and keeps the order on both sides. Returns the start of
+    /// the right side.
     pub(super) fn partition(&mut self, range: Range<usize>, split: &Split, binned: &Binned) -> usize {
         let sides = split.sides(binned);
         let (rows, scratch) = (&mut self.rows[range.clone()], &mut self.scratch[range.clone()]);
@@ -89,8 +90,8 @@ impl Rows {
     }
 }
 
-/// Writes the rows that go left to the front of `parted` and the others to its back, then turns the back around into
-/// their order. No branches: which side comes next cannot be foreseen.
+/// Writes the rows that go left to the front of `parted` and the others to its back, then reverses the back to
+/// restore their order. Branch-free: rejected entries are overwritten.
 fn part(rows: &[u32], parted: &mut [u32], goes_left: impl Fn(u32) -> bool) -> usize {
     let (mut left, mut right) = (0, rows.len());
     for &row in rows {

@@ -1,4 +1,4 @@
-//! Features drawn for a tree and for a split.
+//! Sampling of features, per tree and per split.
 
 use super::growth::Growth;
 use crate::rng;
@@ -8,28 +8,30 @@ use rand::seq::SliceRandom;
 pub(super) struct FeatureSample {
     of_tree: Vec<usize>,
     count: usize,
-    split_share: f64,
+    fraction_per_split: f64,
     seed: u64,
 }
 
 impl FeatureSample {
     pub(super) fn new(count: usize, growth: &Growth, seed: u64) -> FeatureSample {
         let all: Vec<usize> = (0..count).collect();
-        let of_tree = drawn(&all, growth.tree_features, seed, 0);
-        FeatureSample { of_tree, count, split_share: growth.split_features, seed }
+        let of_tree = drawn(&all, growth.feature_fraction, seed, 0);
+        FeatureSample { of_tree, count, fraction_per_split: growth.feature_fraction_per_split, seed }
     }
 
     /// For each feature, whether split number `id` may use it.
     pub(super) fn for_split(&self, id: u64) -> Vec<bool> {
         let mut chosen = vec![false; self.count];
-        drawn(&self.of_tree, self.split_share, self.seed, id + 1).into_iter().for_each(|f| chosen[f] = true);
+        drawn(&self.of_tree, self.fraction_per_split, self.seed, id + 1)
+            .into_iter()
+            .for_each(|f| chosen[f] = true);
         chosen
     }
 }
 
-/// A share of `from`, rounded up, drawn by the stream called `id`.
-fn drawn(from: &[usize], share: f64, seed: u64, id: u64) -> Vec<usize> {
-    let wanted = (from.len() as f64 * share).ceil() as usize;
+/// Draws a fraction of `from`, rounded up, by the random stream `id`.
+fn drawn(from: &[usize], fraction: f64, seed: u64, id: u64) -> Vec<usize> {
+    let wanted = (from.len() as f64 * fraction).ceil() as usize;
     if wanted >= from.len() {
         return from.to_vec();
     }

@@ -1,4 +1,4 @@
-//! The engine against a plain one that looks at every value, and against itself in other layouts and on other threads.
+//! Compares the engine with an exhaustive one, and with itself on other layouts and numbers of threads.
 
 use super::*;
 use crate::data::{Dataset, Features, Parts};
@@ -16,7 +16,7 @@ fn dataset(features: Features, rows: usize) -> Dataset {
     .unwrap()
 }
 
-/// Random rows of few distinct values, a tenth of them missing; gradients that follow the first two features.
+/// Random rows with few distinct values, a tenth of them missing; gradients that depend on the first two features.
 struct Case {
     data: Dataset,
     slopes: Vec<f64>,
@@ -39,12 +39,12 @@ fn case(seed: u64, rows: usize, width: usize) -> Case {
     Case { data: dataset(Features::Dense { width, values }, rows), slopes, curvatures }
 }
 
-fn grow(case: &Case, growth: &Growth) -> Grown {
+fn grow(case: &Case, growth: &Growth) -> GrownTree {
     let binned = Binned::new(&case.data, 255);
     Grower::new(&binned, growth).grow(&case.slopes, &case.curvatures, None, 7).unwrap()
 }
 
-/// A split as the plain engine finds it.
+/// A split found by the exhaustive engine.
 #[derive(Debug, Clone, Copy)]
 struct Plain {
     gain: f64,
@@ -63,14 +63,14 @@ fn sums(case: &Case, rows: &[usize]) -> (f64, f64) {
     (rows.iter().map(|&r| case.slopes[r]).sum(), rows.iter().map(|&r| case.curvatures[r]).sum())
 }
 
-fn worth(growth: &Growth, (slope, curvature): (f64, f64)) -> f64 {
+fn leaf_gain(growth: &Growth, (slope, curvature): (f64, f64)) -> f64 {
     let pull = (slope.abs() - growth.l1).max(0.0);
     pull * pull / (curvature + growth.l2)
 }
 
-/// Every split of `rows` by a value that occurs, missing values on either side.
+/// Every split of `rows` at a value that occurs, with missing values on either side.
 fn plain_splits(case: &Case, growth: &Growth, rows: &[usize]) -> Vec<Plain> {
-    let own = worth(growth, sums(case, rows));
+    let own = leaf_gain(growth, sums(case, rows));
     let mut found = Vec::new();
     for feature in 0..case.data.width() {
         let value = |r: usize| case.data.row(r).get(feature);
@@ -82,10 +82,12 @@ fn plain_splits(case: &Case, growth: &Growth, rows: &[usize]) -> Vec<Plain> {
             let (left, right): (Vec<usize>, Vec<usize>) =
                 rows.iter().partition(|&&r| split.goes_left(value(r)));
             let enough = |side: &[usize]| {
-                side.len() as u64 >= growth.min_rows.max(1) && sums(case, side).1 >= growth.min_weight
+                side.len() as u64 >= growth.min_data_in_leaf.max(1)
+                    && sums(case, side).1 >= growth.min_child_weight
             };
             if enough(&left) && enough(&right) {
-                split.gain = worth(growth, sums(case, &left)) + worth(growth, sums(case, &right)) - own;
+                split.gain =
+                    leaf_gain(growth, sums(case, &left)) + leaf_gain(growth, sums(case, &right)) - own;
                 found.push(split);
             }
         }
@@ -97,22 +99,22 @@ fn best_plain(case: &Case, growth: &Growth, rows: &[usize]) -> Option<Plain> {
     plain_splits(case, growth, rows).into_iter().max_by(|a, b| a.gain.total_cmp(&b.gain))
 }
 
-/// Every inner node has the greatest gain that any split of its documents has, the leaves have their best values, and
-/// no leaf that was there when the last one was split could have gained more.
+/// Every inner node has the largest gain of all splits of its documents, the leaves have their optimal values, and no
+/// leaf that existed at the last split could have gained more.
 #[test]
-fn trees_are_those_of_a_plain_engine() {
+fn trees_agree_with_exhaustive_search() {
     for seed in 0..12 {
         let case = case(seed, 120, 3);
-        let order = if seed % 2 == 0 { Order::Leaf } else { Order::Depth };
+        let policy = if seed % 2 == 0 { GrowthPolicy::LeafWise } else { GrowthPolicy::LevelWise };
         let l1 = if seed % 3 == 0 { 0.4 } else { 0.0 };
-        let growth = Growth { order, leaves: 7, min_rows: 4, l1, l2: 0.3, ..Growth::default() };
-        let Grown { tree, .. } = grow(&case, &growth);
+        let growth = Growth { policy, num_leaves: 7, min_data_in_leaf: 4, l1, l2: 0.3, ..Growth::default() };
+        let GrownTree { tree, .. } = grow(&case, &growth);
         tree.check(3).unwrap();
         assert_eq!(tree.values.len(), 7);
         let rows: Vec<usize> = (0..120).collect();
         let mut unsplit = Vec::new();
         check_node(&case, &growth, &tree, (tree.root(), 0), &rows, &mut unsplit);
-        if order == Order::Leaf {
+        if policy == GrowthPolicy::LeafWise {
             let last = f64::from(*tree.gains.last().unwrap());
             assert!(unsplit.iter().all(|&gain| gain <= last + 1e-5), "{unsplit:?} {last}");
         }
@@ -150,13 +152,19 @@ fn check_node(
     }
 }
 
-/// Each level has one test, the one whose gains over the level's parts add up to most.
+/// Each level has one test: the one with the largest total gain over the leaves of the level.
 #[test]
-fn oblivious_trees_are_those_of_a_plain_engine() {
+fn oblivious_trees_agree_with_exhaustive_search() {
     for seed in 20..26 {
         let case = case(seed, 100, 3);
-        let growth = Growth { order: Order::Oblivious, leaves: 8, min_rows: 1, l2: 0.5, ..Growth::default() };
-        let Grown { tree, .. } = grow(&case, &growth);
+        let growth = Growth {
+            policy: GrowthPolicy::Oblivious,
+            num_leaves: 8,
+            min_data_in_leaf: 1,
+            l2: 0.5,
+            ..Growth::default()
+        };
+        let GrownTree { tree, .. } = grow(&case, &growth);
         tree.check(3).unwrap();
         let mut parts: Vec<Vec<usize>> = vec![(0..100).collect()];
         for depth in 0..3usize {
@@ -199,19 +207,20 @@ fn oblivious_trees_are_those_of_a_plain_engine() {
 fn gain_in(case: &Case, growth: &Growth, rows: &[usize], test: &Plain) -> f64 {
     let value = |r: usize| case.data.row(r).get(test.feature);
     let (left, right): (Vec<usize>, Vec<usize>) = rows.iter().partition(|&&r| test.goes_left(value(r)));
-    let enough = |side: &[usize]| !side.is_empty() && sums(case, side).1 >= growth.min_weight;
+    let enough = |side: &[usize]| !side.is_empty() && sums(case, side).1 >= growth.min_child_weight;
     if !enough(&left) || !enough(&right) {
         return 0.0;
     }
-    worth(growth, sums(case, &left)) + worth(growth, sums(case, &right)) - worth(growth, sums(case, rows))
+    leaf_gain(growth, sums(case, &left)) + leaf_gain(growth, sums(case, &right))
+        - leaf_gain(growth, sums(case, rows))
 }
 
-/// The leaf a document was put in by its codes is the one it walks to by its values.
+/// The leaf assigned by codes while growing is the leaf found by values when scoring.
 #[test]
-fn documents_are_where_they_walk_to() {
-    for order in [Order::Leaf, Order::Depth, Order::Oblivious] {
+fn documents_are_in_the_leaf_that_scoring_finds() {
+    for policy in [GrowthPolicy::LeafWise, GrowthPolicy::LevelWise, GrowthPolicy::Oblivious] {
         let case = case(31, 500, 11);
-        let grown = grow(&case, &Growth { order, leaves: 16, min_rows: 2, ..Growth::default() });
+        let grown = grow(&case, &Growth { policy, num_leaves: 16, min_data_in_leaf: 2, ..Growth::default() });
         let mut seen = 0;
         for (leaf, rows) in grown.leaves() {
             assert!(rows.is_sorted());
@@ -226,9 +235,9 @@ fn documents_are_where_they_walk_to() {
     }
 }
 
-/// Rows with few values, kept sparse, give the tree of the same rows kept dense.
+/// Sparse rows give the same tree as the same rows stored densely.
 #[test]
-fn sparse_rows_give_the_tree_of_dense_ones() {
+fn sparse_and_dense_rows_give_the_same_tree() {
     let (rows, width) = (400, 40);
     let mut random = rng::stream(8, &[]);
     let mut dense = vec![0.0f32; rows * width];
@@ -257,19 +266,19 @@ fn sparse_rows_give_the_tree_of_dense_ones() {
     let sparse = case(Features::Sparse { width, starts, columns, values });
     assert!(matches!(Binned::new(&sparse.data, 255).codes(), binned::Codes::Sparse { .. }));
     let dense = case(Features::Dense { width, values: dense });
-    for order in [Order::Leaf, Order::Oblivious] {
-        let growth = Growth { order, leaves: 16, min_rows: 3, ..Growth::default() };
+    for policy in [GrowthPolicy::LeafWise, GrowthPolicy::Oblivious] {
+        let growth = Growth { policy, num_leaves: 16, min_data_in_leaf: 3, ..Growth::default() };
         let tree = grow(&dense, &growth).tree;
         assert!(tree.features.len() > 6);
         assert_eq!(grow(&sparse, &growth).tree, tree);
     }
 }
 
-/// Enough documents that leaves are halved between threads.
+/// Uses enough documents that leaves are halved between threads.
 #[test]
 fn any_number_of_threads_gives_the_same_tree() {
     let case = case(41, 140_000, 9);
-    let growth = Growth { leaves: 12, split_features: 0.7, ..Growth::default() };
+    let growth = Growth { num_leaves: 12, feature_fraction_per_split: 0.7, ..Growth::default() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| grow(&case, &growth).tree)
@@ -278,11 +287,11 @@ fn any_number_of_threads_gives_the_same_tree() {
     assert!([2, 3, 8].into_iter().all(|threads| on(threads) == one));
 }
 
-/// Where memory for histograms runs out, they are built again, and nothing else changes.
+/// If the memory for histograms runs out, they are rebuilt, and nothing else changes.
 #[test]
-fn histograms_that_are_not_kept_change_nothing() {
+fn rebuilt_histograms_give_the_same_tree() {
     let case = case(42, 600, 5);
-    let growth = Growth { leaves: 20, min_rows: 3, ..Growth::default() };
+    let growth = Growth { num_leaves: 20, min_data_in_leaf: 3, ..Growth::default() };
     let binned = Binned::new(&case.data, 255);
     let grown = |bytes: usize| {
         let mut grower = Grower::new(&binned, &growth);
@@ -292,11 +301,11 @@ fn histograms_that_are_not_kept_change_nothing() {
     assert_eq!(grown(0), grown(1 << 30));
 }
 
-/// Trees on a bag see its documents alone.
+/// A tree grown on a bag depends on its documents only.
 #[test]
-fn a_bag_is_all_that_a_tree_sees() {
+fn a_tree_depends_only_on_its_bag() {
     let mut case = case(43, 300, 4);
-    let growth = Growth { leaves: 6, min_rows: 5, ..Growth::default() };
+    let growth = Growth { num_leaves: 6, min_data_in_leaf: 5, ..Growth::default() };
     let binned = Binned::new(&case.data, 255);
     let bag: Vec<u32> = (0..300).filter(|r| r % 3 != 0).collect();
     let grown = |case: &Case| {
@@ -313,7 +322,7 @@ fn a_bag_is_all_that_a_tree_sees() {
 fn limits_are_kept() {
     let case = case(44, 800, 6);
     let grown = |growth: Growth| grow(&case, &growth).tree;
-    let free = Growth { leaves: 40, min_rows: 1, min_weight: 0.0, ..Growth::default() };
+    let free = Growth { num_leaves: 40, min_data_in_leaf: 1, min_child_weight: 0.0, ..Growth::default() };
     assert_eq!(grown(free.clone()).values.len(), 40);
     let depth = |tree: &Tree| {
         fn below(tree: &Tree, at: Child) -> usize {
@@ -327,31 +336,36 @@ fn limits_are_kept() {
         below(tree, tree.root())
     };
     assert!(depth(&grown(free.clone())) > 4);
-    assert_eq!(depth(&grown(Growth { depth: 4, ..free.clone() })), 4);
-    let covers = grown(Growth { min_rows: 50, ..free.clone() }).covers;
+    assert_eq!(depth(&grown(Growth { max_depth: 4, ..free.clone() })), 4);
+    let covers = grown(Growth { min_data_in_leaf: 50, ..free.clone() }).covers;
     assert!(covers.len() > 4 && covers.iter().all(|&c| c >= 50.0));
     let mut gains = grown(free.clone()).gains;
     gains.sort_by(f32::total_cmp);
     let middle = gains[gains.len() / 2];
-    let gains = grown(Growth { min_gain: middle.into(), ..free.clone() }).gains;
+    let gains = grown(Growth { min_split_gain: middle.into(), ..free.clone() }).gains;
     assert!(!gains.is_empty() && gains.len() < 39 && gains.iter().all(|&g| g > middle));
-    let one = grown(Growth { tree_features: 0.01, ..free.clone() }).features;
+    let one = grown(Growth { feature_fraction: 0.01, ..free.clone() }).features;
     assert!(one.len() > 3 && one.iter().all(|f| *f == one[0]));
-    let several = grown(Growth { split_features: 0.01, ..free }).features;
+    let several = grown(Growth { feature_fraction_per_split: 0.01, ..free }).features;
     assert!(several.iter().any(|f| *f != several[0]));
 }
 
-/// With a demand, no document's value falls as the feature rises; without, some do.
+/// With a monotone constraint, no document's value decreases as the feature increases; without it, some do.
 #[test]
-fn monotone_features_are_monotone() {
+fn monotone_constraints_are_obeyed() {
     let mut case = case(45, 600, 3);
-    // Rises with the feature on the whole, with a dip.
+    // Increases with the feature overall, with a dip.
     for r in 0..600 {
         let x = f64::from(case.data.row(r).get(0));
         case.slopes[r] = if x.is_nan() { 0.0 } else { -(x - 2.0 * f64::from(u8::from(x == 1.0))) };
     }
     for (direction, demanded) in [(0, false), (1, true), (-1, true)] {
-        let growth = Growth { leaves: 30, min_rows: 2, monotone: vec![direction, 0, 0], ..Growth::default() };
+        let growth = Growth {
+            num_leaves: 30,
+            min_data_in_leaf: 2,
+            monotone: vec![direction, 0, 0],
+            ..Growth::default()
+        };
         let tree = grow(&case, &growth).tree;
         let value = |row: &[f32]| tree.values[tree.leaf(crate::data::Row::Dense(row))];
         let mut falls = 0;
@@ -367,11 +381,14 @@ fn monotone_features_are_monotone() {
 }
 
 #[test]
-fn nothing_to_learn_is_one_leaf() {
+fn constant_gradients_or_features_give_a_single_leaf() {
     let mut flat = case(46, 50, 2);
     flat.slopes.fill(0.0);
     assert_eq!(grow(&flat, &Growth::default()).tree.values, [0.0]);
-    assert_eq!(grow(&flat, &Growth { order: Order::Oblivious, ..Growth::default() }).tree.values, [0.0]);
+    assert_eq!(
+        grow(&flat, &Growth { policy: GrowthPolicy::Oblivious, ..Growth::default() }).tree.values,
+        [0.0]
+    );
     let constant = Case { data: dataset(Features::Dense { width: 2, values: vec![3.0; 100] }, 50), ..flat };
-    assert_eq!(grow(&constant, &Growth { min_rows: 1, ..Growth::default() }).tree.values.len(), 1);
+    assert_eq!(grow(&constant, &Growth { min_data_in_leaf: 1, ..Growth::default() }).tree.values.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! A regression tree as arrays: what the engine grows, models keep and scoring walks.
+//! A regression tree as arrays: the form in which trees are grown, stored and scored.
 
 use crate::data::Row;
 use crate::error::{Error, Result};
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 /// A binary tree of tests `x[feature] ≤ threshold`. Node 0 is the root; children come after their parents.
 ///
-/// One test serves every tool: features are f32, so `x < t` is `x ≤` the next float below `t`, and a threshold in f64
-/// is the f32 at or below it.
+/// This test can express those of other tools: features are single precision, so `x < t` is `x ≤` the next float
+/// below `t`, and a double-precision threshold is rounded down to single precision.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
     /// The feature column that each inner node tests.
     pub features: Vec<u32>,
-    /// A value goes left where it is at most this.
+    /// A document goes left if its value is at most this.
     pub thresholds: Vec<f32>,
     /// Whether a missing value (NaN) goes left.
     pub missing_left: Vec<bool>,
-    /// Left children, as codes: see [`Child`].
+    /// Left children, as codes; see [`Child`].
     pub left: Vec<i32>,
     /// Right children, as codes.
     pub right: Vec<i32>,
-    /// How much each split lowered the objective; 0 where that is not known.
+    /// The reduction of the objective by each split; 0 if unknown.
     pub gains: Vec<f32>,
-    /// The value of each leaf; a tree of one leaf has no inner nodes.
+    /// The value of each leaf. A tree with a single leaf has no inner nodes.
     pub values: Vec<f64>,
-    /// The training documents (or their weight) that reached each leaf; 0 where that is not known.
+    /// The number (or total weight) of training documents in each leaf; 0 if unknown.
     pub covers: Vec<f32>,
 }
 
-/// What a child code stands for: `c ≥ 0` is inner node `c`, `c < 0` is leaf `!c`.
+/// A decoded child: a code `c ≥ 0` is inner node `c`, and `c < 0` is leaf `!c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Child {
     /// An inner node.
@@ -39,12 +39,12 @@ pub enum Child {
 }
 
 impl Child {
-    /// The child that `code` stands for.
+    /// Decodes a child.
     pub fn of(code: i32) -> Child {
         if code >= 0 { Child::Node(code as usize) } else { Child::Leaf(!code as usize) }
     }
 
-    /// Its code.
+    /// Encodes a child.
     pub fn code(self) -> i32 {
         match self {
             Child::Node(node) => node as i32,
@@ -59,18 +59,18 @@ impl Tree {
         Tree { values: vec![value], covers: vec![cover], ..Tree::default() }
     }
 
-    /// Where a walk begins.
+    /// The root.
     pub fn root(&self) -> Child {
         if self.features.is_empty() { Child::Leaf(0) } else { Child::Node(0) }
     }
 
-    /// Where a document with the value `x` of the node's feature goes on.
+    /// The child of `node` for a document with the value `x` of its feature.
     pub fn next(&self, node: usize, x: f32) -> Child {
         let goes_left = if x.is_nan() { self.missing_left[node] } else { x <= self.thresholds[node] };
         Child::of(if goes_left { self.left[node] } else { self.right[node] })
     }
 
-    /// The leaf that a document falls into. Columns that the data does not have are 0, as in files that leave zeros out.
+    /// The leaf of a document. Columns beyond the document's are 0, as in files that omit zeros.
     pub fn leaf(&self, row: Row<'_>) -> usize {
         match row {
             Row::Dense(values) => self.leaf_by(|feature| values.get(feature).copied().unwrap_or(0.0)),
@@ -89,12 +89,12 @@ impl Tree {
         }
     }
 
-    /// Multiplies every value.
+    /// Multiplies the values of all leaves.
     pub fn scale(&mut self, factor: f64) {
         self.values.iter_mut().for_each(|value| *value *= factor);
     }
 
-    /// Refuses what is no tree over `width` features.
+    /// Rejects arrays that do not form a tree over `width` features.
     pub fn check(&self, width: usize) -> Result<()> {
         let (nodes, leaves) = (self.features.len(), self.values.len());
         let lengths = [
@@ -106,18 +106,21 @@ impl Tree {
         ];
         if lengths.iter().any(|&length| length != nodes) || leaves != nodes + 1 || self.covers.len() != leaves
         {
-            return Err(Error::model("the arrays of a tree do not have fitting lengths"));
+            return Err(Error::model("the arrays of a tree have inconsistent lengths"));
         }
         if self.features.iter().any(|&f| f as usize >= width) {
-            return Err(Error::model(format!("a tree tests a feature beyond the {width} there are")));
+            return Err(Error::model(format!(
+                "a tree tests a feature beyond the {width} features of the model"
+            )));
         }
         if self.thresholds.iter().any(|t| t.is_nan()) || self.values.iter().any(|v| !v.is_finite()) {
-            return Err(Error::model("a tree has a threshold or a value that is no number"));
+            return Err(Error::model("a tree has a threshold or a leaf value that is not finite"));
         }
         self.check_links()
     }
 
-    /// Every node but the root, and every leaf, has one parent before it: so the walk ends, and reaches them all.
+    /// Every leaf, and every node except for the root, must have exactly one parent that comes before it. Then
+    /// scoring ends and can reach them all.
     fn check_links(&self) -> Result<()> {
         let mut node_seen = vec![false; self.features.len()];
         let mut leaf_seen = vec![false; self.values.len()];
@@ -136,7 +139,9 @@ impl Tree {
                     _ => false,
                 };
                 if !fresh {
-                    return Err(Error::model("the nodes of a tree are not linked as a tree"));
+                    return Err(Error::model(
+                        "the nodes of a tree are not linked as a tree (a child is missing, repeated or out of range)",
+                    ));
                 }
             }
         }
@@ -148,7 +153,7 @@ impl Tree {
 pub(crate) mod tests {
     use super::*;
 
-    /// Feature 0 at 1.5; to the right, feature 1 at −2. Missing goes right, then left.
+    /// Feature 0 at 1.5; on the right, feature 1 at −2. Missing values go right, then left.
     pub(crate) fn sample() -> Tree {
         Tree {
             features: vec![0, 1],
@@ -163,7 +168,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn walks_by_hand() {
+    fn leaves_by_hand() {
         let nan = f32::NAN;
         let rows = [
             ([1.5, 0.0], 0),
@@ -182,7 +187,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_is_refused() {
+    fn invalid_trees_are_rejected() {
         let broken = |change: fn(&mut Tree)| {
             let mut tree = sample();
             change(&mut tree);
@@ -193,8 +198,8 @@ pub(crate) mod tests {
         assert!(broken(|t| t.right[1] = !1).contains("linked"));
         assert!(broken(|t| t.right[1] = i32::MIN).contains("linked"));
         assert!(broken(|t| t.features[1] = 2).contains("beyond the 2"));
-        assert!(broken(|t| t.thresholds[0] = f32::NAN).contains("no number"));
-        assert!(broken(|t| t.values[0] = f64::INFINITY).contains("no number"));
+        assert!(broken(|t| t.thresholds[0] = f32::NAN).contains("not finite"));
+        assert!(broken(|t| t.values[0] = f64::INFINITY).contains("not finite"));
         assert!(broken(|t| t.gains.truncate(1)).contains("lengths"));
         assert!(broken(|t| t.values.push(1.0)).contains("lengths"));
     }

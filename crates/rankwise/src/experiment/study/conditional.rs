@@ -5,7 +5,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, ConditionalLinearParameters, ConvexLoss, ExpGain, L3, Mle};
 use crate::learners::{LearnerEntry, LossLearner, Task};
-use crate::losses::conditional::Form;
+use crate::losses::conditional::ConditionalObjective;
 use crate::metrics::evaluate;
 use crate::models::{Model, Outcome, Ranker};
 use crate::recipe::{Recipe, Start};
@@ -15,7 +15,7 @@ use toml::{Table as Settings, Value};
 /// A conditional model with its parameters.
 pub(super) struct Chosen {
     pub(super) learner: &'static LearnerEntry,
-    pub(super) form: Form,
+    pub(super) form: ConditionalObjective,
     pub(super) settings: Settings,
 }
 
@@ -81,12 +81,12 @@ impl Chosen {
     }
 }
 
-fn form_of(study: &str, learner: &LearnerEntry) -> Result<Form> {
+fn form_of(study: &str, learner: &LearnerEntry) -> Result<ConditionalObjective> {
     let forms = [
-        (Mle::CARD.name, Form::Mle),
-        (ConvexLoss::CARD.name, Form::ConvexLoss),
-        (ExpGain::CARD.name, Form::ExpGain),
-        (L3::CARD.name, Form::L3),
+        (Mle::CARD.name, ConditionalObjective::Mle),
+        (ConvexLoss::CARD.name, ConditionalObjective::ConvexLoss),
+        (ExpGain::CARD.name, ConditionalObjective::ExpGain),
+        (L3::CARD.name, ConditionalObjective::L3),
     ];
     let found = forms.iter().find(|(name, _)| *name == learner.card.name);
     found.map(|(_, form)| *form).ok_or_else(|| {

@@ -8,8 +8,8 @@ use crate::card::Card;
 use crate::data::Query;
 use crate::error::{Error, Result};
 use crate::learners::conditional::Conditional;
-use crate::losses::conditional::{Restarts, Sampler};
-use crate::losses::structured::is_good;
+use crate::losses::conditional::{RankingSampler, Restarts};
+use crate::losses::structured::is_relevant;
 use crate::rng;
 use crate::watch::{Step, Stop, Watch};
 use rayon::prelude::*;
@@ -119,9 +119,9 @@ fn schemes(parameters: &Conditional) -> Vec<(String, Restarts)> {
 /// The losses of the rankings drawn for each query with both goods and bads. The perfect ranking that samples begin
 /// with was not drawn, and is left out.
 fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: &Stop) -> Vec<Vec<f64>> {
-    let sampler = Sampler { restarts, ..parameters.sampler() };
+    let sampler = RankingSampler { restarts, ..parameters.sampler() };
     let of_query = |query: Query<'_>| {
-        let goods = query.labels().iter().filter(|l| is_good(**l, parameters.threshold)).count();
+        let goods = query.labels().iter().filter(|l| is_relevant(**l, parameters.threshold)).count();
         let bads = query.len() - goods;
         if goods == 0 || bads == 0 || stop.requested() {
             return None;

@@ -9,8 +9,8 @@ use crate::card::Card;
 use crate::data::Query;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, sampled_risk};
-use crate::losses::conditional::{Restarts, Sample, Sampler, State};
-use crate::losses::structured::is_good;
+use crate::losses::conditional::{RankingSample, RankingSampler, RankingState, Restarts};
+use crate::losses::structured::is_relevant;
 use crate::rng;
 use crate::solvers::Regularized;
 use crate::watch::Watch;
@@ -48,7 +48,7 @@ struct Drawn {
     query: usize,
     goods: Vec<usize>,
     bads: Vec<usize>,
-    sample: Sample,
+    sample: RankingSample,
     losses: Vec<f64>,
 }
 
@@ -117,18 +117,18 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
 
 /// Rankings of all kinds of losses, each by a walk of its own, for some queries with both goods and bads.
 fn drawn(setup: &Setup<'_>, parameters: &Conditional) -> Vec<Drawn> {
-    let is_good = |query: &Query<'_>, i: &usize| is_good(query.labels()[*i], parameters.threshold);
+    let is_relevant = |query: &Query<'_>, i: &usize| is_relevant(query.labels()[*i], parameters.threshold);
     let classes = |query: Query<'_>| {
-        let (goods, bads): (Vec<usize>, Vec<usize>) = (0..query.len()).partition(|i| is_good(&query, i));
+        let (goods, bads): (Vec<usize>, Vec<usize>) = (0..query.len()).partition(|i| is_relevant(&query, i));
         (!goods.is_empty() && !bads.is_empty()).then(|| (query.index(), goods, bads))
     };
     let all: Vec<_> = setup.train.queries().filter_map(classes).collect();
     let restarts = Restarts::Ladder { rungs: parameters.rungs, skew: 0.0 };
     let steps = parameters.steps;
-    let sampler = Sampler { size: RANKINGS + 1, steps, thinning: steps, restarts };
+    let sampler = RankingSampler { size: RANKINGS + 1, steps, thinning: steps, restarts };
     let draw = |(query, goods, bads): &(usize, Vec<usize>, Vec<usize>)| {
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
-        let of_state = |state: &State<'_>| loss.at(state.places());
+        let of_state = |state: &RankingState<'_>| loss.at(state.places());
         let seed = rng::derive(setup.seed, &[u64::MAX, *query as u64]);
         let sample = sampler.draw(goods.len(), bads.len(), of_state, seed);
         let losses = (0..sample.len()).map(|i| of_state(&sample.state(i))).collect();
@@ -166,11 +166,11 @@ fn look(
 
 /// `Σ y_gb (s_g − s_b)`: a good counts once for each bad that it beats and less once for each that is ahead, and a bad
 /// the other way round.
-fn map_score(goods: &[f64], bads: &[f64], state: &State<'_>) -> f64 {
+fn map_score(goods: &[f64], bads: &[f64], state: &RankingState<'_>) -> f64 {
     let sum = |scores: &[f64], wrong: &[u32], others: usize| {
         scores.iter().zip(wrong).map(|(s, w)| s * (others as f64 - 2.0 * f64::from(*w))).sum::<f64>()
     };
-    sum(goods, state.bads_ahead(), bads.len()) - sum(bads, state.goods_behind(), goods.len())
+    sum(goods, state.non_relevant_ahead(), bads.len()) - sum(bads, state.relevant_behind(), goods.len())
 }
 
 fn table(looks: &[Look]) -> Table {
@@ -243,7 +243,7 @@ mod tests {
     fn a_score_is_the_sum_over_pairs() {
         let draw = |goods: usize, bads: usize| {
             let restarts = Restarts::Ends { best: 0.5 };
-            Sampler { size: 40, steps: 3, thinning: 1, restarts }.draw(goods, bads, |_| 0.0, 1)
+            RankingSampler { size: 40, steps: 3, thinning: 1, restarts }.draw(goods, bads, |_| 0.0, 1)
         };
         let (one, many) = (0.5, [2.0, 0.25, -3.0]);
         let sign = |count: &u32| if *count == 1 { -1.0 } else { 1.0 };
@@ -251,11 +251,12 @@ mod tests {
         let mut seen = 0;
         for i in 0..40 {
             let state = one_good.state(i);
-            let pairs: f64 = many.iter().zip(state.goods_behind()).map(|(b, c)| sign(c) * (one - b)).sum();
+            let pairs: f64 = many.iter().zip(state.relevant_behind()).map(|(b, c)| sign(c) * (one - b)).sum();
             assert!((map_score(&[one], &many, &state) - pairs).abs() < 1e-12);
-            seen |= 1 << state.bads_ahead()[0];
+            seen |= 1 << state.non_relevant_ahead()[0];
             let state = one_bad.state(i);
-            let pairs: f64 = many.iter().zip(state.bads_ahead()).map(|(g, c)| sign(c) * (g - one)).sum();
+            let pairs: f64 =
+                many.iter().zip(state.non_relevant_ahead()).map(|(g, c)| sign(c) * (g - one)).sum();
             assert!((map_score(&many, &[one], &state) - pairs).abs() < 1e-12);
         }
         assert_eq!(seen, 0b1111, "not every place of the good was tried");

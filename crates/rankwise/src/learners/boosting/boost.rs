@@ -38,7 +38,7 @@ pub(in crate::learners) fn fit_loss(
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Fitted> {
-    let skipped = task.train.queries().filter(|q| !loss.is_informed_by(q.labels())).count();
+    let skipped = task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
     let target = MeanLoss { data: task.train, loss, seed: task.seed };
     let base = vec![initial_score];
     let boost = Boost { target: &target, parameters, base, combine: Combine::Sum, average: None };

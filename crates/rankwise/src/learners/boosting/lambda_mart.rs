@@ -9,7 +9,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::pairwise::lambda_rank::LambdaRank;
 use crate::learners::{LambdaLinearParameters, LossKind, LossLearner, ScorerKind, Task};
-use crate::losses::{Lambda, LambdaMeasure, LambdaSettings};
+use crate::losses::{Lambda, LambdaMetric, LambdaSettings};
 use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaMart {
     /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
-    pub metric: LambdaMeasure,
+    pub metric: LambdaMetric,
     /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
@@ -36,9 +36,9 @@ pub struct LambdaMart {
 
 impl Default for LambdaMart {
     fn default() -> Self {
-        let LambdaSettings { measure, gain, threshold, max_grade, k, sigma, normalize, .. } =
+        let LambdaSettings { metric, gain, threshold, max_grade, k, sigma, normalize, .. } =
             LambdaSettings::default();
-        LambdaMart { metric: measure, k, sigma, normalize, gain, threshold, max_grade }
+        LambdaMart { metric, k, sigma, normalize, gain, threshold, max_grade }
     }
 }
 
@@ -78,7 +78,7 @@ impl LossLearner for LambdaMart {
 impl LambdaMart {
     fn lambda(&self) -> Result<Lambda> {
         Lambda::new(LambdaSettings {
-            measure: self.metric,
+            metric: self.metric,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,

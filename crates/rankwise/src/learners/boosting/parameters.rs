@@ -3,7 +3,7 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::parameters::check_at_least;
-use crate::trees::{Growth, MAX_BINS, Order};
+use crate::trees::{Growth, MAX_BINS, GrowthPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct TreesParameters {
     /// Maximum number of splits from root to leaf; 0 for no limit but the leaves.
     pub max_depth: usize,
     /// Which leaf is split next: `leaf-wise` (the one with the highest gain), `level-wise` or `oblivious` (one split per level).
-    pub growth_policy: Order,
+    pub growth_policy: GrowthPolicy,
     /// Maximum number of bins per feature, 2 to 255.
     pub max_bin: usize,
     /// Minimum number of documents in a leaf, at least 1; in oblivious trees, for a leaf's split to count.
@@ -55,7 +55,7 @@ impl Default for TreesParameters {
             learning_rate: 0.1,
             num_leaves: 31,
             max_depth: 0,
-            growth_policy: Order::Leaf,
+            growth_policy: GrowthPolicy::LeafWise,
             max_bin: MAX_BINS,
             min_data_in_leaf: 20,
             min_child_weight: 1e-3,
@@ -110,16 +110,16 @@ impl TreesParameters {
 
     fn growth_as_is(&self) -> Growth {
         Growth {
-            order: self.growth_policy,
-            leaves: self.num_leaves,
-            depth: self.max_depth,
-            min_rows: self.min_data_in_leaf,
-            min_weight: self.min_child_weight,
-            min_gain: self.min_split_gain,
+            policy: self.growth_policy,
+            num_leaves: self.num_leaves,
+            max_depth: self.max_depth,
+            min_data_in_leaf: self.min_data_in_leaf,
+            min_child_weight: self.min_child_weight,
+            min_split_gain: self.min_split_gain,
             l1: self.l1,
             l2: self.l2,
-            tree_features: self.feature_fraction,
-            split_features: self.feature_fraction_per_split,
+            feature_fraction: self.feature_fraction,
+            feature_fraction_per_split: self.feature_fraction_per_split,
             monotone: Vec::new(),
         }
     }
@@ -176,11 +176,11 @@ mod tests {
         assert!(refused(|b| b.dropout = 1.0).contains("dropout is 1"));
         assert!(refused(|b| b.monotone = "3".into()).contains("`3`"));
         assert!(
-            refused(|b| (b.growth_policy, b.num_leaves) = (Order::Oblivious, 1 << 13))
+            refused(|b| (b.growth_policy, b.num_leaves) = (GrowthPolicy::Oblivious, 1 << 13))
                 .contains("leaves is 8192")
         );
         assert!(
-            refused(|b| (b.growth_policy, b.monotone) = (Order::Oblivious, "3:up".into()))
+            refused(|b| (b.growth_policy, b.monotone) = (GrowthPolicy::Oblivious, "3:up".into()))
                 .contains("oblivious")
         );
         assert!(

@@ -5,7 +5,7 @@ use crate::data::Dataset;
 use crate::learners::Task;
 use crate::learners::validation::mean_metric_of_scores;
 use crate::models::{Combine, Ensemble};
-use crate::trees::{Grown, Tree};
+use crate::trees::{GrownTree, Tree};
 use rayon::prelude::*;
 
 /// Documents that are worth a task of their own.
@@ -141,7 +141,7 @@ impl<'a> Scored<'a> {
     }
 
     /// The same for a tree just grown on the documents of `bag`, whose leaves are known.
-    pub(super) fn add_grown(&mut self, output: usize, grown: &Grown, weight: f64, bag: Option<&[u32]>) {
+    pub(super) fn add_grown(&mut self, output: usize, grown: &GrownTree, weight: f64, bag: Option<&[u32]>) {
         grown.add_to(&mut self.outputs[output], weight);
         let Some(bag) = bag else { return };
         let mut drawn = bag.iter().copied().peekable();

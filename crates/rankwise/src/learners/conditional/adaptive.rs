@@ -25,11 +25,11 @@ use super::fitting::{figures, start_at, units};
 use super::parameters::{Conditional, ConditionalLinearParameters};
 use crate::learners::scorers::skipped_note;
 use crate::learners::{Fitted, LinearParameters, Task};
-use crate::losses::conditional::Form;
+use crate::losses::conditional::ConditionalObjective;
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
-    DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk, Units,
+    DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk, FeatureUnits,
 };
 use crate::watch::{Stop, Watch};
 
@@ -59,7 +59,7 @@ struct AdaptiveFit {
 pub(super) fn fit_adaptively(
     parameters: &Conditional,
     optimisation: &ConditionalLinearParameters,
-    form: Form,
+    form: ConditionalObjective,
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Fitted {
@@ -81,7 +81,7 @@ pub(super) fn fit_adaptively(
 fn follow(
     parameters: &Conditional,
     linear: &LinearParameters,
-    form: Form,
+    form: ConditionalObjective,
     start: u64,
     task: &Task<'_>,
     watch: &mut dyn Watch,
@@ -102,7 +102,7 @@ fn follow(
         if fell.len() as u64 == parameters.redraws || watch.stop().requested() {
             let data_weights = risk.in_data_units(&fit.weights).into_owned();
             let (skipped, rankings) = (risk.skipped(), risk.rankings());
-            let share = risk.effective_share(&fit.weights);
+            let share = risk.effective_fraction(&fit.weights);
             return AdaptiveFit { fit, fell, evaluations, skipped, rankings, share, data_weights };
         }
         w = fit.weights;
@@ -113,15 +113,15 @@ fn follow(
 /// does not count.
 fn risk_at<'a>(
     parameters: &Conditional,
-    units: Units,
-    form: Form,
+    units: FeatureUnits,
+    form: ConditionalObjective,
     v: &[f64],
     seed: u64,
     task: &Task<'a>,
     stop: &Stop,
 ) -> SampledRisk<'a> {
     let weights = units.in_data_units(v).into_owned();
-    let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
+    let law = SampledObjective { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units, law, stop, |query, goods, bads| {
         let twice_kappa = 2.0 * parameters.kappa.of(goods.len(), bads.len());
         let exponents = |class: &[usize]| {
@@ -138,7 +138,7 @@ fn risk_at<'a>(
         let log_size = (parameters.samples as f64).ln();
         let log_weight = |i: usize| {
             let state = sample.state(i);
-            product(&good, state.bads_ahead()) - product(&bad, state.goods_behind()) - log_size
+            product(&good, state.non_relevant_ahead()) - product(&bad, state.relevant_behind()) - log_size
         };
         let drawn = (1..sample.len()).map(log_weight);
         let log_weights = std::iter::once(f64::NEG_INFINITY).chain(drawn).collect();

@@ -4,11 +4,11 @@ use super::adaptive::fit_adaptively;
 use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::learners::scorers::skipped_note;
 use crate::learners::{Fitted, Task};
-use crate::losses::conditional::{ExactAuc, Form};
+use crate::losses::conditional::{ExactAuc, ConditionalObjective};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
-    DrawnRankings, Ending, LbfgsFit, Objective, Regularized, SampledLaw, SampledRisk, Units,
+    DrawnRankings, Termination, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk, FeatureUnits,
 };
 use crate::watch::{Stop, Watch};
 use rand::RngExt;
@@ -20,7 +20,7 @@ const SAME: f64 = 1e-3;
 pub(super) fn fit(
     parameters: &Conditional,
     optimisation: &ConditionalLinearParameters,
-    form: Form,
+    form: ConditionalObjective,
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Fitted {
@@ -47,12 +47,12 @@ pub(super) fn fit(
 pub(crate) fn sampled_risk<'a>(
     parameters: &Conditional,
     scale: bool,
-    form: Form,
+    form: ConditionalObjective,
     task: &Task<'a>,
     stop: &Stop,
 ) -> SampledRisk<'a> {
     let sampler = parameters.sampler();
-    let law = SampledLaw { form, kappa: parameters.kappa, threshold: parameters.threshold };
+    let law = SampledObjective { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units(scale, task), law, stop, |query, goods, bads| {
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
         let seed = rng::derive(task.seed, &[query.index() as u64]);
@@ -63,8 +63,8 @@ pub(crate) fn sampled_risk<'a>(
 }
 
 /// The units that weights are sought in.
-pub(super) fn units(scale: bool, task: &Task<'_>) -> Units {
-    if scale { Units::deviations(task.train) } else { Units::default() }
+pub(super) fn units(scale: bool, task: &Task<'_>) -> FeatureUnits {
+    if scale { FeatureUnits::deviations(task.train) } else { FeatureUnits::default() }
 }
 
 /// The best of the minima found.
@@ -134,7 +134,7 @@ impl Found {
         }
         let outcome = match self.fit.ending {
             _ if stop.requested() => Outcome::Interrupted,
-            Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
+            Termination::RoundsUsedUp => Outcome::RoundsUsedUp,
             _ => Outcome::Converged,
         };
         let mut notes: Vec<String> = skipped_note(skipped).into_iter().collect();

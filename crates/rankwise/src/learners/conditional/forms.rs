@@ -6,7 +6,7 @@ use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
-use crate::losses::conditional::{ExactAuc, Form, Gain};
+use crate::losses::conditional::{ExactAuc, ConditionalObjective, RankingGain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl LossLearner for Mle {
     }
 
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(Form::Mle))
+        Ok(self.0.loss(ConditionalObjective::Mle))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -55,7 +55,7 @@ impl LossLearner for Mle {
 }
 
 impl ConditionalForm for Mle {
-    const FORM: Form = Form::Mle;
+    const FORM: ConditionalObjective = ConditionalObjective::Mle;
 
     fn conditional(&self) -> &Conditional {
         &self.0
@@ -86,7 +86,7 @@ impl LossLearner for ConvexLoss {
     }
 
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(Form::ConvexLoss))
+        Ok(self.0.loss(ConditionalObjective::ConvexLoss))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -98,7 +98,7 @@ impl LossLearner for ConvexLoss {
 }
 
 impl ConditionalForm for ConvexLoss {
-    const FORM: Form = Form::ConvexLoss;
+    const FORM: ConditionalObjective = ConditionalObjective::ConvexLoss;
 
     fn conditional(&self) -> &Conditional {
         &self.0
@@ -130,7 +130,7 @@ impl LossLearner for ExpGain {
     }
 
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(Form::ExpGain))
+        Ok(self.0.loss(ConditionalObjective::ExpGain))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -146,7 +146,7 @@ impl LossLearner for ExpGain {
 }
 
 impl ConditionalForm for ExpGain {
-    const FORM: Form = Form::ExpGain;
+    const FORM: ConditionalObjective = ConditionalObjective::ExpGain;
 
     fn conditional(&self) -> &Conditional {
         &self.0
@@ -178,7 +178,7 @@ impl LossLearner for L3 {
     }
 
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(Form::L3))
+        Ok(self.0.loss(ConditionalObjective::L3))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -194,7 +194,7 @@ impl LossLearner for L3 {
 }
 
 impl ConditionalForm for L3 {
-    const FORM: Form = Form::L3;
+    const FORM: ConditionalObjective = ConditionalObjective::L3;
 
     fn conditional(&self) -> &Conditional {
         &self.0
@@ -203,12 +203,12 @@ impl ConditionalForm for L3 {
 
 /// The closed form of AUC, the only one that trees and networks can minimise.
 fn closed_form() -> Conditional {
-    Conditional { gain: Gain::Auc, method: Method::Exact, ..Conditional::default() }
+    Conditional { gain: RankingGain::Auc, method: Method::Exact, ..Conditional::default() }
 }
 
 impl Conditional {
     /// The closed form for AUC.
-    fn loss(&self, form: Form) -> LossKind {
+    fn loss(&self, form: ConditionalObjective) -> LossKind {
         let loss = Box::new(ExactAuc { form, kappa: self.kappa, threshold: self.threshold });
         if form.is_convex() { LossKind::Smooth(loss) } else { LossKind::NonConvex(loss) }
     }
@@ -216,7 +216,7 @@ impl Conditional {
 
 /// A conditional model: what is made of the distribution over rankings.
 trait ConditionalForm: LossLearner {
-    const FORM: Form;
+    const FORM: ConditionalObjective;
 
     fn conditional(&self) -> &Conditional;
 }

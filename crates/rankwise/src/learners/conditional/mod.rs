@@ -5,7 +5,7 @@
 //! min_w ‖w‖²/C + 1/Q Σ_q F_q(w)
 //! ```
 //!
-//! with `F_q` one of the [forms](crate::losses::conditional::Form) and `Q` the queries with both good and bad documents;
+//! with `F_q` one of the [forms](crate::losses::conditional::ConditionalObjective) and `Q` the queries with both good and bad documents;
 //! the others are skipped. The paper adds queries up instead, so its `C` is ours over `Q`.
 
 mod adaptive;

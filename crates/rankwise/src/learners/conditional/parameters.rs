@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::learners::parameters::{check_above_zero, check_at_least};
 use crate::learners::{LinearParameters, ScorerKind};
-use crate::losses::conditional::{Chain, Form, Gain, Kappa, RankingLoss, Restarts, Sampler};
+use crate::losses::conditional::{GibbsSampler, ConditionalObjective, RankingGain, Kappa, RankingLoss, Restarts, RankingSampler};
 use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub enum RestartAt {
 #[schemars(inline)]
 pub struct Conditional {
     /// What a ranking gains: `auc`, `map` or `ndcg` (goods worth 1, bads 0).
-    pub gain: Gain,
+    pub gain: RankingGain,
     /// Sums over rankings: `exact` (auc only), `sampled` once beforehand, or `adaptive`, drawn anew while learning.
     pub method: Method,
     /// How much a pair counts: `one`, or `pairs` for 1/(n⁺n⁻).
@@ -68,7 +68,7 @@ pub struct Conditional {
 impl Default for Conditional {
     fn default() -> Self {
         Conditional {
-            gain: Gain::Ndcg,
+            gain: RankingGain::Ndcg,
             method: Method::Sampled,
             kappa: Kappa::One,
             threshold: 1.0,
@@ -90,7 +90,7 @@ impl Conditional {
     /// Rejects what is out of range, or not available with the scorer.
     pub(super) fn check(&self, scorer: ScorerKind) -> Result<()> {
         check_above_zero("threshold", self.threshold.into())?;
-        if self.method == Method::Exact && self.gain != Gain::Auc {
+        if self.method == Method::Exact && self.gain != RankingGain::Auc {
             return Err(Error::parameter(
                 "method is exact, for which gain must be auc; there is no closed form for map and ndcg, so take \
                  method sampled or adaptive",
@@ -119,17 +119,17 @@ impl Conditional {
         RankingLoss { gain: self.gain, k: self.k, discount: self.discount }
     }
 
-    pub(crate) fn sampler(&self) -> Sampler {
+    pub(crate) fn sampler(&self) -> RankingSampler {
         let restarts = match self.restarts {
             RestartAt::Ends => Restarts::Ends { best: self.best },
             RestartAt::Ladder => Restarts::Ladder { rungs: self.rungs, skew: self.skew },
         };
-        Sampler { size: self.samples, steps: self.steps, thinning: self.thinning, restarts }
+        RankingSampler { size: self.samples, steps: self.steps, thinning: self.thinning, restarts }
     }
 
     /// The chain that starts near where it leads, so a few sweeps are enough.
-    pub(super) fn chain(&self) -> Chain {
-        Chain { size: self.samples, sweeps: 5, thinning: self.thinning }
+    pub(super) fn chain(&self) -> GibbsSampler {
+        GibbsSampler { size: self.samples, sweeps: 5, thinning: self.thinning }
     }
 }
 
@@ -159,14 +159,14 @@ impl ConditionalLinearParameters {
     }
 
     /// Rejects several starts where they make no sense.
-    pub(super) fn check_starts(&self, method: Method, form: Form) -> Result<()> {
+    pub(super) fn check_starts(&self, method: Method, form: ConditionalObjective) -> Result<()> {
         let starts = self.starts;
         if starts > 1 && form.is_convex() {
             return Err(Error::parameter(format!(
                 "starts is {starts}; the objective is convex, so there is one minimum and 1 is enough"
             )));
         }
-        if starts > 1 && method == Method::Adaptive && form == Form::L3 {
+        if starts > 1 && method == Method::Adaptive && form == ConditionalObjective::L3 {
             return Err(Error::parameter(format!(
                 "starts is {starts}; with method adaptive the minima of several starts cannot be compared, so it must \
                  be 1"

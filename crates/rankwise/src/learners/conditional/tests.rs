@@ -3,7 +3,7 @@
 use super::*;
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, Learner, Start, Task};
-use crate::losses::conditional::{Gain, Kappa};
+use crate::losses::conditional::{Kappa, RankingGain};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::rng;
@@ -43,7 +43,7 @@ fn figure(fitted: &Fitted, name: &str) -> f64 {
 fn two_documents_by_hand() {
     for (c, samples) in [(0.3, 2), (2.0, 2), (50.0, 2)] {
         let parameters = |method: Method| Conditional {
-            gain: Gain::Auc,
+            gain: RankingGain::Auc,
             method,
             c,
             samples,
@@ -69,7 +69,8 @@ fn two_documents_by_hand() {
 
 #[test]
 fn the_record_says_what_was_minimised_and_what_was_left_out() {
-    let parameters = Conditional { scale: false, starts: 4, gain: Gain::Map, ..Conditional::default() };
+    let parameters =
+        Conditional { scale: false, starts: 4, gain: RankingGain::Map, ..Conditional::default() };
     let fitted = learn(&L3(parameters.clone()), &two_documents());
     let w = weights(&fitted)[0];
     assert_eq!(fitted.record.outcome, Outcome::Converged);
@@ -125,11 +126,11 @@ fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
 
 #[test]
 fn values_out_of_range_are_refused_by_name() {
-    let base = || Conditional { gain: Gain::Auc, ..Conditional::default() };
+    let base = || Conditional { gain: RankingGain::Auc, ..Conditional::default() };
     let wrong = [
         ("c is", Conditional { c: 0.0, ..base() }),
         ("threshold is", Conditional { threshold: f32::NAN, ..base() }),
-        ("method is exact", Conditional { gain: Gain::Map, method: Method::Exact, ..base() }),
+        ("method is exact", Conditional { gain: RankingGain::Map, method: Method::Exact, ..base() }),
         ("tolerance is", Conditional { tolerance: 1.0, ..base() }),
         ("best is", Conditional { best: f64::NAN, ..base() }),
         ("skew is", Conditional { skew: f64::INFINITY, ..base() }),

@@ -119,10 +119,10 @@ struct Bag {
 impl RandomForest {
     fn growth(&self) -> Growth {
         Growth {
-            leaves: self.num_leaves,
-            depth: self.max_depth,
-            min_rows: self.min_data_in_leaf,
-            split_features: self.feature_fraction_per_split,
+            num_leaves: self.num_leaves,
+            max_depth: self.max_depth,
+            min_data_in_leaf: self.min_data_in_leaf,
+            feature_fraction_per_split: self.feature_fraction_per_split,
             ..Growth::default()
         }
     }

@@ -115,7 +115,7 @@ impl<'a> Trainer<'a> {
         let weights = shape.draw(rng::derive(task.seed, &[BEGIN]));
         let Standard { means, factors } = Standard::of(train);
         let begin = Mlp::new(means, factors, network.activation, shape.to_layers(&weights))?;
-        let informed = train.queries().filter(|q| q.weight() > 0.0 && loss.is_informed_by(q.labels()));
+        let informed = train.queries().filter(|q| q.weight() > 0.0 && loss.has_signal(q.labels()));
         let mut queries: Vec<(usize, f64)> = informed.map(|q| (q.index(), q.weight())).collect();
         let mean = queries.iter().map(|(_, weight)| weight).sum::<f64>() / queries.len() as f64;
         queries.iter_mut().for_each(|(_, weight)| *weight /= mean);
@@ -336,7 +336,7 @@ impl Run<'_, '_> {
             figures.push(("mean loss in the last epoch".to_string(), loss));
         }
         let (of, loss) = (self.task.train.query_count(), self.trainer.loss);
-        let skipped = self.task.train.queries().filter(|q| !loss.is_informed_by(q.labels())).count();
+        let skipped = self.task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
         if self.trainer.queries.is_empty() {
             let note = "no training query prefers one document to another, so the model gives every document the same score";
             notes.push(note.to_string());

@@ -17,9 +17,9 @@ use crate::card::Card;
 use crate::error::Result;
 use crate::learners::scorers::certified_record;
 use crate::learners::{Fitted, Learner, LinearParameters, Task};
-use crate::losses::{Constraints, ThresholdHinge};
+use crate::losses::{ThresholdConstraints, ThresholdHinge};
 use crate::models::Model;
-use crate::solvers::{Bundle, ThresholdRisk, Units};
+use crate::solvers::{Bundle, ThresholdRisk, FeatureUnits};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct OcSvm {
     /// Which documents a threshold is to part: `explicit` (those of the two grades next to it) or `implicit` (all).
-    pub constraints: Constraints,
+    pub constraints: ThresholdConstraints,
     /// Whether all grades count the same in sum, however many documents they have; false as published.
     pub balance: bool,
     /// How the weights are found; the mean loss is per document.
@@ -39,7 +39,7 @@ pub struct OcSvm {
 
 impl Default for OcSvm {
     fn default() -> Self {
-        let constraints = Constraints::Explicit;
+        let constraints = ThresholdConstraints::Explicit;
         OcSvm { constraints, balance: true, linear: LinearParameters::default() }
     }
 }
@@ -61,7 +61,7 @@ impl Learner for OcSvm {
         let grading = Grading::of(data, Self::CARD.name)?;
         let weights = if self.balance { grading.balanced_weights() } else { grading.weights.clone() };
         let hinge = ThresholdHinge::new(grading.ranks.clone(), weights, self.constraints);
-        let units = if self.linear.scale { Units::deviations(data) } else { Units::default() };
+        let units = if self.linear.scale { FeatureUnits::deviations(data) } else { FeatureUnits::default() };
         let risk = ThresholdRisk::new(data, units, hinge);
         let &LinearParameters { c, iterations: rounds, tolerance: gap, .. } = &self.linear;
         let fit = Bundle { c, gap, rounds }.minimize(&risk, watch);

@@ -18,7 +18,7 @@ use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
-use crate::solvers::Units;
+use crate::solvers::FeatureUnits;
 use crate::watch::{Step, Stop, Watch};
 use rand::seq::SliceRandom;
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ impl Learner for Prank {
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let grading = Grading::of(task.train, Self::CARD.name)?;
-        let units = if self.scale { Units::deviations(task.train) } else { Units::default() };
+        let units = if self.scale { FeatureUnits::deviations(task.train) } else { FeatureUnits::default() };
         let mut perceptron = Perceptron::new(task.train, &grading, &units);
         let mut order: Vec<usize> = (0..task.train.len()).filter(|&i| grading.weights[i] > 0.0).collect();
         let mut kept = Kept::new(perceptron.planes(self.averaged), task);
@@ -115,7 +115,7 @@ struct Perceptron<'a> {
 }
 
 impl<'a> Perceptron<'a> {
-    fn new(data: &'a Dataset, grading: &'a Grading, units: &Units) -> Self {
+    fn new(data: &'a Dataset, grading: &'a Grading, units: &FeatureUnits) -> Self {
         let pace = units.in_data_units(&units.in_data_units(&vec![1.0; data.width()])).into_owned();
         let zero =
             Planes { weights: vec![0.0; data.width()], thresholds: vec![0.0; grading.grades.len() - 1] };

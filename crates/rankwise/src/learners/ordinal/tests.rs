@@ -5,7 +5,7 @@ use super::oc_svm::OcSvm;
 use super::prank::Prank;
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, Learner, Start, Task};
-use crate::losses::Constraints;
+use crate::losses::ThresholdConstraints;
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::watch::Silent;
@@ -45,7 +45,7 @@ fn figure(fitted: &Fitted, name: &str) -> f64 {
 fn two_documents_by_hand() {
     let train = documents(&[1.0, -1.0], &[7.0, 3.0], None);
     for (c, expected) in [(0.25, 0.25), (0.8, 0.8), (5.0, 1.0)] {
-        for constraints in [Constraints::Explicit, Constraints::Implicit] {
+        for constraints in [ThresholdConstraints::Explicit, ThresholdConstraints::Implicit] {
             let fitted =
                 learn(&OcSvm { c, gap: 1e-9, scale: false, constraints, ..OcSvm::default() }, &train, None);
             let (weights, thresholds, grades) = planes(&fitted);
@@ -64,7 +64,7 @@ fn a_query_of_weight_2_is_two_queries_and_one_of_weight_0_none() {
     let labels = [0.0, 1.0, 2.0, 1.0, 3.0];
     let weighted = documents(&values, &labels, Some(vec![1.0, 2.0, 1.0, 1.0, 0.0]));
     let repeated = documents(&[0.0, 2.0, 2.0, 1.0, 0.5], &[0.0, 1.0, 1.0, 2.0, 1.0], None);
-    for constraints in [Constraints::Explicit, Constraints::Implicit] {
+    for constraints in [ThresholdConstraints::Explicit, ThresholdConstraints::Implicit] {
         let learner = OcSvm { gap: 1e-9, scale: false, constraints, balance: false, ..OcSvm::default() };
         let (one, other) = (learn(&learner, &weighted, None), learn(&learner, &repeated, None));
         assert_eq!(planes(&one).2, [0.0, 1.0, 2.0]);

@@ -10,7 +10,7 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::parameters::check_above_zero;
 use crate::learners::{LambdaLinearParameters, LinearParameters, LossKind, LossLearner, ScorerKind};
-use crate::losses::{Lambda, LambdaMeasure, LambdaSettings};
+use crate::losses::{Lambda, LambdaMetric, LambdaSettings};
 use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaRank {
     /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
-    pub metric: LambdaMeasure,
+    pub metric: LambdaMetric,
     /// Pairs count of which at least one document is among the first k; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
@@ -35,9 +35,9 @@ pub struct LambdaRank {
 
 impl Default for LambdaRank {
     fn default() -> Self {
-        let LambdaSettings { measure, gain, threshold, max_grade, sigma, .. } = LambdaSettings::default();
+        let LambdaSettings { metric, gain, threshold, max_grade, sigma, .. } = LambdaSettings::default();
         let k = 0;
-        LambdaRank { metric: measure, k, sigma, gain, threshold, max_grade }
+        LambdaRank { metric, k, sigma, gain, threshold, max_grade }
     }
 }
 
@@ -69,7 +69,7 @@ impl LossLearner for LambdaRank {
 impl LambdaRank {
     fn lambda(&self) -> Result<Lambda> {
         Lambda::new(LambdaSettings {
-            measure: self.metric,
+            metric: self.metric,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::learners::parameters::{check_above_zero, check_sets};
 use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
 use crate::losses::Subsampled;
-use crate::losses::perturbation::{MinPerturb as Loss, Spacing};
+use crate::losses::perturbation::{MarginSpacing, MinPerturb as Loss};
 use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct MinPerturb {
     /// The margin Δ > 0 between documents of different grades; of a linear model only C/Δ matters.
     pub margin: f64,
     /// Whether the margin is the same between any two grades (`equal`) or in proportion to their difference (`gap`).
-    pub spacing: Spacing,
+    pub spacing: MarginSpacing,
     /// Places in the ideal DCG by which each query's loss is divided; 0 for all of them.
     pub k: usize,
     /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).

@@ -1,4 +1,4 @@
-//! The objectives of AUC over all `y ∈ {±1}^{n⁺n⁻}`, orders or not, in closed form.
+//! The objectives for AUC over all `y ∈ {±1}^{n⁺n⁻}`, whether they are rankings or not, in closed form.
 //!
 //! ```text
 //! a_gb = −2κ(s_g − s_b)        p_gb = σ(a_gb), the probability that g and b are in the wrong order
@@ -10,66 +10,66 @@
 //! ConvexLoss  Σ_gb log(1 + exp(a_gb + 1/(n⁺n⁻)))
 //! ```
 //!
-//! All pairs are gone through, O(n⁺n⁻), in blocks of bads; nothing of that size is kept. `exp(a_gb)` is a product of
-//! one factor for each document, and `Π(1 + t) − 1` is collected over many pairs before its logarithm is taken, so a
-//! pair costs a few products and a division.
+//! The sums are over all pairs, O(n⁺n⁻), in blocks of non-relevant documents, without storing anything per pair.
+//! `exp(a_gb)` is a product of one factor per document, and `Π(1 + t) − 1` is accumulated over many pairs before its
+//! logarithm is taken, so a pair costs a few multiplications and a division.
 
 #[cfg(test)]
 mod tests;
 
-use super::{Form, Kappa};
+use super::{ConditionalObjective, Kappa};
 use crate::card::Card;
-use crate::losses::structured::is_good;
+use crate::losses::structured::is_relevant;
 use crate::losses::{QueryLoss, ScoredQuery};
 
-/// Bads gone through together.
+/// The number of non-relevant documents per block.
 const BLOCK: usize = 64;
-/// Goods after which logarithms are taken: `2^512` is a float.
+/// The number of relevant documents between logarithms: `2^512` is finite.
 const FACTORS: usize = 512;
-/// Exponents further apart than this are not made of factors: `exp(600)` is a float with room to spare.
+/// Exponents with a wider range than this are not factorised: `exp(600)` is finite with room to spare.
 const FACTORED: f64 = 600.0;
 
 pub(crate) const MLE: Card = card(
     "auc-mle",
-    "Likelihood of pairs in order",
-    "The negative log-likelihood that all pairs of a good and a bad document are in order.",
+    "Likelihood of correctly ordered pairs",
+    "The negative log-likelihood that every pair of a relevant and a non-relevant document is in the right order.",
 );
 pub(crate) const EXP_GAIN: Card = card(
     "auc-exp-gain",
-    "Expected gain of AUC",
-    "The negative logarithm of the expected AUC under a conditional model.",
+    "Expected AUC (logarithmic)",
+    "The negative logarithm of the expected AUC under a conditional model of rankings.",
 );
 pub(crate) const L2: Card =
-    card("auc-l2", "Expected loss of AUC", "One minus the expected AUC under a conditional model.");
+    card("auc-l2", "Expected AUC", "One minus the expected AUC under a conditional model of rankings.");
 pub(crate) const L3: Card = card(
     "auc-l3",
-    "Likelihood and expected loss of AUC",
-    "The negative log-likelihood that all pairs are in order, and one minus the expected AUC.",
+    "Likelihood and expected AUC",
+    "The negative log-likelihood that all pairs are in the right order, plus one minus the expected AUC.",
 );
 pub(crate) const CONVEX_LOSS: Card = card(
     "auc-convex-loss",
-    "Convex bound of likelihood and expected AUC",
-    "A convex upper bound of the likelihood and expected loss of AUC together.",
+    "Convex bound on likelihood and expected AUC",
+    "A convex upper bound on `auc-l3`, the sum of negative log-likelihood and expected AUC loss.",
 );
 
 const fn card(name: &'static str, title: &'static str, summary: &'static str) -> Card {
     Card { name, title, summary, citations: &["dubey2009conditional"] }
 }
 
-/// An objective of AUC in closed form.
+/// An objective for AUC in closed form.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExactAuc {
-    /// What is minimised.
-    pub form: Form,
-    /// How much a pair counts in the feature map.
+    /// The objective.
+    pub form: ConditionalObjective,
+    /// The weight of a pair in the feature map.
     pub kappa: Kappa,
-    /// The least grade of a good document.
+    /// The minimum label of a relevant document.
     pub threshold: f32,
 }
 
 impl ExactAuc {
-    /// The objective with κ = 1 and documents good from grade 1 on.
-    pub fn of(form: Form) -> ExactAuc {
+    /// The objective with κ = 1; documents are relevant from label 1 up.
+    pub fn of(form: ConditionalObjective) -> ExactAuc {
         ExactAuc { form, kappa: Kappa::One, threshold: 1.0 }
     }
 }
@@ -80,10 +80,12 @@ impl QueryLoss for ExactAuc {
         let Some(pairs) = Pairs::of(self, query) else { return 0.0 };
         let count = pairs.count();
         let (sums, scale) = match self.form {
-            Form::Mle | Form::ConvexLoss => (pairs.sums(|wrong, _| wrong), 1.0),
-            Form::L2 => (pairs.sums(|wrong, right| wrong * right), 1.0 / count),
-            Form::L3 => (pairs.sums(|wrong, right| wrong + wrong * right / count), 1.0),
-            Form::ExpGain => {
+            ConditionalObjective::Mle | ConditionalObjective::ConvexLoss => {
+                (pairs.sums(|wrong, _| wrong), 1.0)
+            }
+            ConditionalObjective::L2 => (pairs.sums(|wrong, right| wrong * right), 1.0 / count),
+            ConditionalObjective::L3 => (pairs.sums(|wrong, right| wrong + wrong * right / count), 1.0),
+            ConditionalObjective::ExpGain => {
                 let sums = pairs.sums(|wrong, right| wrong * right);
                 let scale = 1.0 / sums.right;
                 (sums, scale)
@@ -91,26 +93,28 @@ impl QueryLoss for ExactAuc {
         };
         pairs.spread(&sums, scale * pairs.twice_kappa, -1.0, gradient);
         match self.form {
-            Form::Mle | Form::ConvexLoss => sums.logs,
-            Form::L2 => sums.wrong / count,
-            Form::L3 => sums.logs + sums.wrong / count,
-            Form::ExpGain if sums.wrong < 0.5 * count => -(-sums.wrong / count).ln_1p(),
-            Form::ExpGain => pairs.lift - (sums.right / count).ln(),
+            ConditionalObjective::Mle | ConditionalObjective::ConvexLoss => sums.logs,
+            ConditionalObjective::L2 => sums.wrong / count,
+            ConditionalObjective::L3 => sums.logs + sums.wrong / count,
+            ConditionalObjective::ExpGain if sums.wrong < 0.5 * count => -(-sums.wrong / count).ln_1p(),
+            ConditionalObjective::ExpGain => pairs.lift - (sums.right / count).ln(),
         }
     }
 
-    /// The diagonal of the second derivative of MLE and ConvexLoss. L2 has the same for each pair but for a factor
-    /// `1 − 2p`, left out as it may be negative. ExpGain has that of the convex function `−Σ π log(1 − p)` that lies
-    /// above it and touches it here, `π ∝ 1 − p`.
+    /// The diagonal of the second derivative for MLE and ConvexLoss. For L2, each pair has another factor `1 − 2p`,
+    /// which is omitted because it may be negative. For ExpGain, it is that of the convex function `−Σ π log(1 − p)`,
+    /// `π ∝ 1 − p`, which is an upper bound and touches it here.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
         let Some(pairs) = Pairs::of(self, query) else { return };
         let count = pairs.count();
         let (sums, scale) = match self.form {
-            Form::Mle | Form::ConvexLoss => (pairs.sums(|wrong, right| wrong * right), 1.0),
-            Form::L2 => (pairs.sums(|wrong, right| wrong * right), 1.0 / count),
-            Form::L3 => (pairs.sums(|wrong, right| wrong * right), 1.0 + 1.0 / count),
-            Form::ExpGain => {
+            ConditionalObjective::Mle | ConditionalObjective::ConvexLoss => {
+                (pairs.sums(|wrong, right| wrong * right), 1.0)
+            }
+            ConditionalObjective::L2 => (pairs.sums(|wrong, right| wrong * right), 1.0 / count),
+            ConditionalObjective::L3 => (pairs.sums(|wrong, right| wrong * right), 1.0 + 1.0 / count),
+            ConditionalObjective::ExpGain => {
                 let sums = pairs.sums(|wrong, right| right * wrong * (1.0 - wrong));
                 let scale = 1.0 / sums.right;
                 (sums, scale)
@@ -119,113 +123,134 @@ impl QueryLoss for ExactAuc {
         pairs.spread(&sums, scale * pairs.twice_kappa * pairs.twice_kappa, 1.0, curvature);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        let goods = labels.iter().filter(|r| is_good(**r, self.threshold)).count();
-        goods > 0 && goods < labels.len()
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        let relevant = labels.iter().filter(|r| is_relevant(**r, self.threshold)).count();
+        relevant > 0 && relevant < labels.len()
     }
 }
 
-/// The pairs of a query with both goods and bads.
+/// The pairs of a query with both relevant and non-relevant documents.
 struct Pairs {
-    goods: Vec<usize>,
-    bads: Vec<usize>,
+    relevant: Vec<usize>,
+    non_relevant: Vec<usize>,
     twice_kappa: f64,
-    /// `2κ·s` of the goods, and of the bads with the shift of ConvexLoss; about the middle of all.
-    good_scores: Vec<f64>,
-    bad_scores: Vec<f64>,
-    /// What keeps `1 − p` from vanishing where all scores are hopelessly wrong: it is given times `exp(lift)`.
+    /// `2κ·s` of the relevant and of the non-relevant documents, the latter with the shift of ConvexLoss, centred on
+    /// the middle of all scores.
+    relevant_scores: Vec<f64>,
+    non_relevant_scores: Vec<f64>,
+    /// Keeps `1 − p` from underflowing if all scores are far on the wrong side: it is multiplied by `exp(lift)`.
     lift: f64,
-    /// `exp(−2κs_g)` and its inverse, `exp(2κs_b)` and its inverse, where these are floats.
+    /// `exp(−2κs_g)` and its inverse, `exp(2κs_b)` and its inverse, if these are finite.
     factors: Option<[Vec<f64>; 4]>,
 }
 
-/// What the pairs add up to.
-struct Sums {
+/// Sums over pairs.
+struct PairSums {
     /// `Σ log(1 + exp(a))`.
     logs: f64,
     /// `Σ p`.
     wrong: f64,
     /// `Σ exp(lift)·(1 − p)`.
     right: f64,
-    /// The weights of the pairs of each good and of each bad.
-    of_goods: Vec<f64>,
-    of_bads: Vec<f64>,
+    /// The sums of weights over the pairs of each relevant and of each non-relevant document.
+    of_relevant: Vec<f64>,
+    of_non_relevant: Vec<f64>,
 }
 
 impl Pairs {
     fn of(loss: &ExactAuc, query: ScoredQuery<'_>) -> Option<Pairs> {
-        let (goods, bads): (Vec<usize>, Vec<usize>) =
-            (0..query.labels.len()).partition(|&i| is_good(query.labels[i], loss.threshold));
-        if goods.is_empty() || bads.is_empty() {
+        let (relevant, non_relevant): (Vec<usize>, Vec<usize>) =
+            (0..query.labels.len()).partition(|&i| is_relevant(query.labels[i], loss.threshold));
+        if relevant.is_empty() || non_relevant.is_empty() {
             return None;
         }
-        let twice_kappa = 2.0 * loss.kappa.of(goods.len(), bads.len());
+        let twice_kappa = 2.0 * loss.kappa.of(relevant.len(), non_relevant.len());
         let range = |class: &[usize]| {
             let scores = class.iter().map(|&i| query.scores[i]);
             scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), s| (low.min(s), high.max(s)))
         };
-        let ((good_low, good_high), (bad_low, bad_high)) = (range(&goods), range(&bads));
-        let (low, high) = (good_low.min(bad_low), good_high.max(bad_high));
+        let ((relevant_low, relevant_high), (non_relevant_low, non_relevant_high)) =
+            (range(&relevant), range(&non_relevant));
+        let (low, high) = (relevant_low.min(non_relevant_low), relevant_high.max(non_relevant_high));
         let middle = low + 0.5 * (high - low);
         let shift = match loss.form {
-            Form::ConvexLoss => 1.0 / (goods.len() as f64 * bads.len() as f64),
+            ConditionalObjective::ConvexLoss => 1.0 / (relevant.len() as f64 * non_relevant.len() as f64),
             _ => 0.0,
         };
-        let good_scores: Vec<f64> = goods.iter().map(|&i| twice_kappa * (query.scores[i] - middle)).collect();
-        let bad_scores: Vec<f64> =
-            bads.iter().map(|&i| twice_kappa * (query.scores[i] - middle) + shift).collect();
+        let relevant_scores: Vec<f64> =
+            relevant.iter().map(|&i| twice_kappa * (query.scores[i] - middle)).collect();
+        let non_relevant_scores: Vec<f64> =
+            non_relevant.iter().map(|&i| twice_kappa * (query.scores[i] - middle) + shift).collect();
         let exp = |scores: &[f64], sign: f64| scores.iter().map(|s| (sign * s).exp()).collect();
         let factors = (twice_kappa * (high - low) < FACTORED).then(|| {
-            [exp(&good_scores, -1.0), exp(&good_scores, 1.0), exp(&bad_scores, 1.0), exp(&bad_scores, -1.0)]
+            [
+                exp(&relevant_scores, -1.0),
+                exp(&relevant_scores, 1.0),
+                exp(&non_relevant_scores, 1.0),
+                exp(&non_relevant_scores, -1.0),
+            ]
         });
-        let least = twice_kappa * (bad_low - good_high);
-        let lift = if factors.is_none() && loss.form == Form::ExpGain { least.max(0.0) } else { 0.0 };
-        Some(Pairs { goods, bads, twice_kappa, good_scores, bad_scores, lift, factors })
+        let least = twice_kappa * (non_relevant_low - relevant_high);
+        let lift = if factors.is_none() && loss.form == ConditionalObjective::ExpGain {
+            least.max(0.0)
+        } else {
+            0.0
+        };
+        Some(Pairs {
+            relevant,
+            non_relevant,
+            twice_kappa,
+            relevant_scores,
+            non_relevant_scores,
+            lift,
+            factors,
+        })
     }
 
     fn count(&self) -> f64 {
-        self.goods.len() as f64 * self.bads.len() as f64
+        self.relevant.len() as f64 * self.non_relevant.len() as f64
     }
 
-    /// Adds up all pairs, `weight` being told `p` and `exp(lift)·(1 − p)` of each.
-    fn sums(&self, weight: impl Fn(f64, f64) -> f64) -> Sums {
-        let mut sums = Sums {
+    /// Sums over all pairs; `weight` is given `p` and `exp(lift)·(1 − p)` of each.
+    fn sums(&self, weight: impl Fn(f64, f64) -> f64) -> PairSums {
+        let mut sums = PairSums {
             logs: 0.0,
             wrong: 0.0,
             right: 0.0,
-            of_goods: vec![0.0; self.goods.len()],
-            of_bads: vec![0.0; self.bads.len()],
+            of_relevant: vec![0.0; self.relevant.len()],
+            of_non_relevant: vec![0.0; self.non_relevant.len()],
         };
-        for start in (0..self.bads.len()).step_by(BLOCK) {
-            let end = self.bads.len().min(start + BLOCK);
+        for start in (0..self.non_relevant.len()).step_by(BLOCK) {
+            let end = self.non_relevant.len().min(start + BLOCK);
             self.add_block(start, end, &weight, &mut sums);
         }
         sums
     }
 
-    /// Adds up the pairs of all goods with the bads from `start` to `end`; every bad of the block has its own sums.
-    fn add_block(&self, start: usize, end: usize, weight: &impl Fn(f64, f64) -> f64, sums: &mut Sums) {
+    /// Adds the pairs of all relevant documents with the non-relevant documents from `start` to `end`. Every document
+    /// of the block has its own sums.
+    fn add_block(&self, start: usize, end: usize, weight: &impl Fn(f64, f64) -> f64, sums: &mut PairSums) {
         let length = end - start;
-        let scores = &self.bad_scores[start..end];
-        let of_bads = &mut sums.of_bads[start..end];
+        let scores = &self.non_relevant_scores[start..end];
+        let of_non_relevant = &mut sums.of_non_relevant[start..end];
         let (mut products, mut excess) = ([0.0; BLOCK], [0.0; BLOCK]);
         let (mut wrongs, mut rights) = ([0.0; BLOCK], [0.0; BLOCK]);
         let (mut near, mut lifted, mut weights) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
-        for (g, good_score) in self.good_scores.iter().enumerate() {
+        for (g, relevant_score) in self.relevant_scores.iter().enumerate() {
             self.exponentials(g, start, &mut near[..length], &mut lifted[..length]);
             for j in 0..length {
-                let ahead = scores[j] - good_score;
+                let ahead = scores[j] - relevant_score;
                 let inverse = 1.0 / (1.0 + near[j]);
                 let wrong = if ahead > 0.0 { inverse } else { near[j] * inverse };
                 let right = if ahead > 0.0 { lifted[j] * inverse } else { inverse };
                 weights[j] = weight(wrong, right);
-                of_bads[j] += weights[j];
+                of_non_relevant[j] += weights[j];
                 wrongs[j] += wrong;
                 rights[j] += right;
                 excess[j] += ahead.max(0.0);
                 products[j] += near[j] * (1.0 + products[j]);
             }
-            sums.of_goods[g] += weights[..length].iter().sum::<f64>();
+            sums.of_relevant[g] += weights[..length].iter().sum::<f64>();
             if (g + 1) % FACTORS == 0 {
                 sums.logs += products.iter_mut().map(|p| std::mem::take(p).ln_1p()).sum::<f64>();
             }
@@ -235,27 +260,29 @@ impl Pairs {
         sums.right += rights.iter().sum::<f64>();
     }
 
-    /// `exp(−|a|)` of good `g` with the bads from `start` on, and the same times `exp(lift)`.
+    /// `exp(−|a|)` of relevant document `g` with the non-relevant documents from `start` on, and the same times
+    /// `exp(lift)`.
     fn exponentials(&self, g: usize, start: usize, near: &mut [f64], lifted: &mut [f64]) {
-        if let Some([good, good_inverse, bad, bad_inverse]) = &self.factors {
-            let (good, good_inverse) = (good[g], good_inverse[g]);
-            let (bad, bad_inverse) = (&bad[start..], &bad_inverse[start..]);
-            for (((n, l), b), i) in near.iter_mut().zip(lifted).zip(bad).zip(bad_inverse) {
-                *n = (good * b).min(good_inverse * i).min(1.0);
+        if let Some([relevant, relevant_inverse, non_relevant, non_relevant_inverse]) = &self.factors {
+            let (relevant, relevant_inverse) = (relevant[g], relevant_inverse[g]);
+            let (non_relevant, non_relevant_inverse) =
+                (&non_relevant[start..], &non_relevant_inverse[start..]);
+            for (((n, l), b), i) in near.iter_mut().zip(lifted).zip(non_relevant).zip(non_relevant_inverse) {
+                *n = (relevant * b).min(relevant_inverse * i).min(1.0);
                 *l = *n;
             }
             return;
         }
-        for ((n, l), b) in near.iter_mut().zip(lifted).zip(&self.bad_scores[start..]) {
-            let apart = (b - self.good_scores[g]).abs();
+        for ((n, l), b) in near.iter_mut().zip(lifted).zip(&self.non_relevant_scores[start..]) {
+            let apart = (b - self.relevant_scores[g]).abs();
             *n = (-apart).exp();
             *l = (self.lift - apart).exp();
         }
     }
 
-    /// Gives each document the weights of its pairs times `scale`, those of goods with this sign.
-    fn spread(&self, sums: &Sums, scale: f64, sign: f64, out: &mut [f64]) {
-        self.goods.iter().zip(&sums.of_goods).for_each(|(&d, sum)| out[d] = sign * scale * sum);
-        self.bads.iter().zip(&sums.of_bads).for_each(|(&d, sum)| out[d] = scale * sum);
+    /// Writes the sum of weights of each document times `scale`, with the given sign for relevant documents.
+    fn spread(&self, sums: &PairSums, scale: f64, sign: f64, out: &mut [f64]) {
+        self.relevant.iter().zip(&sums.of_relevant).for_each(|(&d, sum)| out[d] = sign * scale * sum);
+        self.non_relevant.iter().zip(&sums.of_non_relevant).for_each(|(&d, sum)| out[d] = scale * sum);
     }
 }

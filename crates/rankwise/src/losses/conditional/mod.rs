@@ -2,17 +2,18 @@
 //!
 //! ```text
 //! Pr(y) ∝ exp(−w·δφ(y)) ,    δφ(y) = φ(y*) − φ(y) ,    φ(y) = κ Σ_gb y_gb·(x_g − x_b)
-//! w·δφ(y) = 2κ [ Σ_g #(bads ahead of g)·s_g − Σ_b #(goods behind b)·s_b ]
+//! w·δφ(y) = 2κ [ Σ_g #(non-relevant ahead of g)·s_g − Σ_b #(relevant behind b)·s_b ]
 //! ```
 //!
-//! `y*` is perfect, `y_gb` is 1 where good `g` is ahead of bad `b` and −1 where not. A [`Form`] says what is made of
-//! this law: [`ExactAuc`] in closed form for AUC, else over rankings that a [`Sampler`] draws once or a [`Chain`] from
-//! the law itself.
+//! `y*` is perfect, and `y_gb` is 1 if the relevant document `g` is ahead of the non-relevant document `b`, otherwise
+//! −1. A [`ConditionalObjective`] turns this distribution over rankings into an objective: [`ExactAuc`] computes it
+//! in closed form for AUC. For other metrics it is estimated from rankings that a [`RankingSampler`] draws once, or
+//! that a [`GibbsSampler`] draws from the distribution itself.
 
 mod chain;
 mod exact;
-mod form;
 mod gain;
+mod objective;
 mod sampler;
 mod states;
 mod walk;
@@ -21,31 +22,31 @@ mod weights;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use chain::Chain;
+pub use chain::GibbsSampler;
 pub use exact::ExactAuc;
 pub(super) use exact::{CONVEX_LOSS, EXP_GAIN, L2, L3, MLE};
-pub use form::Form;
-pub use gain::{Gain, PlaceLoss, RankingLoss};
-pub use sampler::{Restarts, Sampler};
-pub use states::{Sample, State};
+pub use gain::{PlaceLoss, RankingGain, RankingLoss};
+pub use objective::ConditionalObjective;
+pub use sampler::{RankingSampler, Restarts};
+pub use states::{RankingSample, RankingState};
 
-/// κ: how much a pair counts in the feature map.
+/// κ: the weight of a pair in the feature map.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kappa {
-    /// 1, so a query counts more the more pairs it has.
+    /// 1, so queries with more pairs count more.
     #[default]
     One,
-    /// 1/(n⁺n⁻): the pairs of a query count 1 together.
+    /// 1/(n⁺n⁻): the pairs of a query have total weight 1.
     Pairs,
 }
 
 impl Kappa {
-    /// Its value for a query of so many goods and bads.
-    pub fn of(self, goods: usize, bads: usize) -> f64 {
+    /// The value of κ for a query with these numbers of relevant and non-relevant documents.
+    pub fn of(self, relevant: usize, non_relevant: usize) -> f64 {
         match self {
             Kappa::One => 1.0,
-            Kappa::Pairs => 1.0 / (goods as f64 * bads as f64),
+            Kappa::Pairs => 1.0 / (relevant as f64 * non_relevant as f64),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Rankings of one query, drawn by random walks from good, bad and middling ones.
+//! Sampling of rankings by random walks from good, bad and intermediate rankings.
 
-use super::states::{Sample, State};
+use super::states::{RankingSample, RankingState};
 use super::walk::Walk;
 use crate::rng::{self, Random};
 use rand::RngExt;
@@ -8,18 +8,18 @@ use rand::RngExt;
 #[cfg(test)]
 mod tests;
 
-/// How rankings of one query are drawn: by walks that each start anew.
+/// A sampler of rankings of one query, by random walks with restarts.
 ///
-/// Where a walk starts is not kept, since all start from a few rankings. A flip makes one pair more or one less wrong, so
-/// with an even `thinning` all that is kept of a walk has the wrong pairs of its start, give or take an even number;
-/// better take an odd one.
+/// The start of a walk is not kept, because all walks start from a few rankings. Each flip changes the number of
+/// wrong pairs by one. With an even `thinning`, the number of wrong pairs of all kept rankings of a walk would have
+/// the same parity as its start, so an odd one is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sampler {
-    /// Rankings wanted, the perfect one included.
+pub struct RankingSampler {
+    /// The number of rankings, including the perfect one.
     pub size: usize,
-    /// Pairs that one walk flips, at least 1.
+    /// The number of flips per walk, at least 1.
     pub steps: usize,
-    /// After how many flips a ranking is kept, at least 1; the last of a shorter walk is.
+    /// The number of flips between two kept rankings, at least 1 and at most `steps`.
     pub thinning: usize,
     /// Where walks start.
     pub restarts: Restarts,
@@ -28,40 +28,46 @@ pub struct Sampler {
 /// Where walks start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Restarts {
-    /// At the perfect ranking or at the worst, all bads ahead of all goods.
+    /// At the perfect or at the worst ranking, where all non-relevant documents are ahead of all relevant ones.
     Ends {
-        /// Probability of the perfect ranking.
+        /// The probability of starting at the perfect ranking.
         best: f64,
     },
-    /// At one of several rankings, from the perfect to the worst and with losses as evenly apart as can be.
+    /// At one of several rankings from the perfect to the worst, with losses spaced as evenly as possible.
     ///
-    /// They lie on the way on which the goods, from the last up, sink to the bottom one after the other; which goods
-    /// and which bads stand further up is drawn anew for each walk.
+    /// They lie on a path on which the relevant documents sink to the bottom one by one, the last one first. Which
+    /// documents of each class are higher up is drawn for each walk.
     Ladder {
-        /// How many rankings, at least 2; fewer where there are not so many.
+        /// The number of rankings, at least 2; fewer if there are fewer distinct ones.
         rungs: usize,
-        /// The `k` of `Pr ∝ exp(k·Δ)`, by which a walk's start is drawn: below 0 for better rankings.
+        /// The `k` of `Pr ∝ exp(k·Δ)`, the distribution of starts: negative values prefer better rankings.
         skew: f64,
     },
 }
 
-impl Sampler {
-    /// Draws rankings of so many goods and bads. The `loss` of a ranking is needed for the ladder; it may not fall
-    /// when a good sinks.
+impl RankingSampler {
+    /// Draws rankings of these numbers of relevant and non-relevant documents. The `loss` of a ranking is used by the
+    /// ladder only; it must not decrease when a relevant document sinks.
     ///
-    /// A sample with the same seed and a larger size begins with all of this one. Without goods or without bads there
+    /// A sample with the same seed and a larger size starts with this one. Without documents of both classes, there
     /// is only the perfect ranking.
-    pub fn draw(&self, goods: usize, bads: usize, loss: impl Fn(&State<'_>) -> f64, seed: u64) -> Sample {
-        if goods == 0 || bads == 0 {
-            return Sample::of_perfect(goods, bads, 1);
+    pub fn draw(
+        &self,
+        relevant: usize,
+        non_relevant: usize,
+        loss: impl Fn(&RankingState<'_>) -> f64,
+        seed: u64,
+    ) -> RankingSample {
+        if relevant == 0 || non_relevant == 0 {
+            return RankingSample::of_perfect(relevant, non_relevant, 1);
         }
-        let starts = Starts::new(self.restarts, goods, bads, loss);
+        let starts = Starts::new(self.restarts, relevant, non_relevant, loss);
         let steps = self.steps.max(1);
         let thinning = self.thinning.clamp(1, steps);
-        let mut sample = Sample::of_perfect(goods, bads, self.size);
+        let mut sample = RankingSample::of_perfect(relevant, non_relevant, self.size);
         let mut missing = self.size.saturating_sub(1);
         let mut random = rng::stream(seed, &[]);
-        let mut walk = Walk::new(goods, bads);
+        let mut walk = Walk::new(relevant, non_relevant);
         while missing > 0 {
             starts.restart(&mut walk, &mut random);
             let kept = missing.min(steps / thinning);
@@ -75,24 +81,30 @@ impl Sampler {
     }
 }
 
-/// The rankings where walks start.
+/// The rankings at which walks start.
 #[derive(Debug)]
 struct Starts {
-    /// How many pairs each has wrong on the way from the perfect to the worst, in rising order.
+    /// The number of wrong pairs of each ranking on the path, in ascending order.
     rungs: Vec<usize>,
-    /// The probabilities of the first one, the first two, and so on, times a constant.
+    /// Cumulative probabilities, up to a constant factor.
     cumulated: Vec<f64>,
 }
 
 impl Starts {
-    fn new(restarts: Restarts, goods: usize, bads: usize, loss: impl Fn(&State<'_>) -> f64) -> Self {
+    fn new(
+        restarts: Restarts,
+        relevant: usize,
+        non_relevant: usize,
+        loss: impl Fn(&RankingState<'_>) -> f64,
+    ) -> Self {
         let (rungs, weights) = match restarts {
-            Restarts::Ends { best } => (vec![0, goods * bads], vec![best, 1.0 - best]),
+            Restarts::Ends { best } => (vec![0, relevant * non_relevant], vec![best, 1.0 - best]),
             Restarts::Ladder { rungs, skew } => {
-                let mut way = Way { goods, bads, counts: vec![0; goods + bads], loss };
-                let rungs = way.rungs(rungs);
-                let losses: Vec<f64> = rungs.iter().map(|&wrong| way.loss(wrong)).collect();
-                // Relative to the largest, so that none overflows.
+                let mut descent =
+                    Descent { relevant, non_relevant, counts: vec![0; relevant + non_relevant], loss };
+                let rungs = descent.rungs(rungs);
+                let losses: Vec<f64> = rungs.iter().map(|&wrong| descent.loss(wrong)).collect();
+                // Relative to the largest, to avoid overflow.
                 let largest = losses.iter().map(|l| skew * l).fold(f64::NEG_INFINITY, f64::max);
                 (rungs, losses.iter().map(|l| (skew * l - largest).exp()).collect())
             }
@@ -104,7 +116,7 @@ impl Starts {
         Starts { rungs, cumulated: cumulated.collect() }
     }
 
-    /// Puts the walk at one of the rankings.
+    /// Moves the walk to one of the starts.
     fn restart(&self, walk: &mut Walk, random: &mut Random) {
         let last = self.rungs.len() - 1;
         let point = random.random::<f64>() * self.cumulated[last];
@@ -116,18 +128,18 @@ impl Starts {
     }
 }
 
-/// The rankings from the perfect one to the worst on which walks may start, by how many pairs they have wrong.
-struct Way<L> {
-    goods: usize,
-    bads: usize,
+/// The path from the perfect to the worst ranking; positions on it are numbers of wrong pairs.
+struct Descent<L> {
+    relevant: usize,
+    non_relevant: usize,
     counts: Vec<u32>,
     loss: L,
 }
 
-impl<L: Fn(&State<'_>) -> f64> Way<L> {
-    /// At most so many rankings with losses evenly apart, both ends among them.
+impl<L: Fn(&RankingState<'_>) -> f64> Descent<L> {
+    /// At most `count` rankings with evenly spaced losses, including both ends.
     fn rungs(&mut self, count: usize) -> Vec<usize> {
-        let worst = self.goods * self.bads;
+        let worst = self.relevant * self.non_relevant;
         let (least, most) = (self.loss(0), self.loss(worst));
         let between = count.saturating_sub(2);
         let mut rungs = vec![0];
@@ -140,10 +152,10 @@ impl<L: Fn(&State<'_>) -> f64> Way<L> {
         rungs
     }
 
-    /// The ranking whose loss is nearest to the one wanted.
+    /// The ranking whose loss is closest to `wanted`.
     fn nearest(&mut self, wanted: f64) -> usize {
-        // The first with at least that loss lies in from..=to.
-        let (mut from, mut to) = (0, self.goods * self.bads);
+        // The first ranking with at least that loss is in from..=to.
+        let (mut from, mut to) = (0, self.relevant * self.non_relevant);
         while from < to {
             let middle = from + (to - from) / 2;
             if self.loss(middle) < wanted { from = middle + 1 } else { to = middle }
@@ -152,16 +164,16 @@ impl<L: Fn(&State<'_>) -> f64> Way<L> {
     }
 
     fn loss(&mut self, wrong: usize) -> f64 {
-        let (sunk, bads_ahead) = (wrong / self.bads, wrong % self.bads);
-        let (bads_of_goods, goods_of_bads) = self.counts.split_at_mut(self.goods);
-        bads_of_goods.fill(0);
-        let sinking = self.goods - sunk;
-        bads_of_goods[sinking..].fill(self.bads as u32);
-        if bads_ahead > 0 {
-            bads_of_goods[sinking - 1] = bads_ahead as u32;
+        let (sunk, non_relevant_ahead) = (wrong / self.non_relevant, wrong % self.non_relevant);
+        let (non_relevant_ahead, relevant_behind) = self.counts.split_at_mut(self.relevant);
+        non_relevant_ahead.fill(0);
+        let sinking = self.relevant - sunk;
+        non_relevant_ahead[sinking..].fill(self.non_relevant as u32);
+        if non_relevant_ahead > 0 {
+            non_relevant_ahead[sinking - 1] = non_relevant_ahead as u32;
         }
-        goods_of_bads[..bads_ahead].fill(sunk as u32 + 1);
-        goods_of_bads[bads_ahead..].fill(sunk as u32);
-        (self.loss)(&State::new(&self.counts, self.goods))
+        relevant_behind[..non_relevant_ahead].fill(sunk as u32 + 1);
+        relevant_behind[non_relevant_ahead..].fill(sunk as u32);
+        (self.loss)(&RankingState::new(&self.counts, self.relevant))
     }
 }

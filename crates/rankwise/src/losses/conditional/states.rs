@@ -1,83 +1,85 @@
-//! Rankings of goods and bads up to the order within a class, kept as one count for each document.
+//! Rankings of relevant and non-relevant documents up to the order within a class, stored as one count per document.
 
 /// A ranking up to the order within a class.
 ///
-/// Goods and bads are numbered from 0 each. The pairs that a ranking gets wrong are those it counts here, once from
-/// either side: both counts have the same sum.
+/// Relevant and non-relevant documents are each numbered from 0. The counts cover every wrong pair twice, once from
+/// either side, so both sets of counts have the same sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct State<'a> {
-    bads_ahead: &'a [u32],
-    goods_behind: &'a [u32],
+pub struct RankingState<'a> {
+    non_relevant_ahead: &'a [u32],
+    relevant_behind: &'a [u32],
 }
 
-impl<'a> State<'a> {
-    /// The ranking of these counts: those of all goods, then those of all bads.
-    pub(super) fn new(counts: &'a [u32], goods: usize) -> Self {
-        let (bads_ahead, goods_behind) = counts.split_at(goods);
-        State { bads_ahead, goods_behind }
+impl<'a> RankingState<'a> {
+    /// The ranking with these counts: first those of the relevant, then those of the non-relevant documents.
+    pub(super) fn new(counts: &'a [u32], relevant: usize) -> Self {
+        let (non_relevant_ahead, relevant_behind) = counts.split_at(relevant);
+        RankingState { non_relevant_ahead, relevant_behind }
     }
 
-    /// How many bads are ahead of each good.
-    pub fn bads_ahead(&self) -> &'a [u32] {
-        self.bads_ahead
+    /// The number of non-relevant documents ahead of each relevant one.
+    pub fn non_relevant_ahead(&self) -> &'a [u32] {
+        self.non_relevant_ahead
     }
 
-    /// How many goods are behind each bad.
-    pub fn goods_behind(&self) -> &'a [u32] {
-        self.goods_behind
+    /// The number of relevant documents behind each non-relevant one.
+    pub fn relevant_behind(&self) -> &'a [u32] {
+        self.relevant_behind
     }
 
-    /// From the top: whether each place has a good.
+    /// Whether the document at each position, from the top, is relevant.
     pub fn places(&self) -> impl Iterator<Item = bool> + use<> {
-        let documents = self.bads_ahead.len() + self.goods_behind.len();
-        let mut bads_ahead = self.bads_ahead.to_vec();
-        bads_ahead.sort_unstable();
-        let mut goods = 0;
+        let documents = self.non_relevant_ahead.len() + self.relevant_behind.len();
+        let mut non_relevant_ahead = self.non_relevant_ahead.to_vec();
+        non_relevant_ahead.sort_unstable();
+        let mut relevant = 0;
         (0..documents).map(move |place| {
-            let good = bads_ahead.get(goods).is_some_and(|&bads| goods + bads as usize == place);
-            goods += usize::from(good);
-            good
+            let is_relevant = non_relevant_ahead
+                .get(relevant)
+                .is_some_and(|&non_relevant| relevant + non_relevant as usize == place);
+            relevant += usize::from(is_relevant);
+            is_relevant
         })
     }
 }
 
-/// Rankings drawn for one query; the first is the perfect one. The same ranking may come more than once.
+/// The rankings drawn for one query. The first is the perfect one, and rankings may occur more than once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
-    goods: usize,
+pub struct RankingSample {
+    relevant: usize,
     documents: usize,
-    /// The counts of each ranking in turn, one for each document.
+    /// The counts of all rankings, one per document each.
     counts: Vec<u32>,
 }
 
-impl Sample {
-    /// Only the perfect ranking, with room for `size` in all.
-    pub(super) fn of_perfect(goods: usize, bads: usize, size: usize) -> Self {
-        let documents = goods + bads;
+impl RankingSample {
+    /// Only the perfect ranking, with capacity for `size` rankings.
+    pub(super) fn of_perfect(relevant: usize, non_relevant: usize, size: usize) -> Self {
+        let documents = relevant + non_relevant;
         let mut counts = Vec::with_capacity(size * documents);
         counts.resize(documents, 0);
-        Sample { goods, documents, counts }
+        RankingSample { relevant, documents, counts }
     }
 
-    /// One more ranking.
-    pub(super) fn push(&mut self, state: State<'_>) {
-        self.counts.extend_from_slice(state.bads_ahead);
-        self.counts.extend_from_slice(state.goods_behind);
+    /// Appends a ranking.
+    pub(super) fn push(&mut self, state: RankingState<'_>) {
+        self.counts.extend_from_slice(state.non_relevant_ahead);
+        self.counts.extend_from_slice(state.relevant_behind);
     }
 
-    /// How many rankings there are.
+    /// The number of rankings.
     pub fn len(&self) -> usize {
-        // A query of no documents has one ranking too.
+        // A query without documents has one ranking, too.
         self.counts.len().checked_div(self.documents).unwrap_or(1)
     }
 
-    /// Whether there is no ranking; never, since the perfect one is always there.
+    /// Whether there are no rankings; always false, because the perfect ranking is included.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The ranking number `i`.
-    pub fn state(&self, i: usize) -> State<'_> {
-        State::new(&self.counts[i * self.documents..][..self.documents], self.goods)
+    /// Ranking number `i`.
+    pub fn state(&self, i: usize) -> RankingState<'_> {
+        RankingState::new(&self.counts[i * self.documents..][..self.documents], self.relevant)
     }
 }

@@ -1,30 +1,34 @@
-//! A random walk over the rankings of goods and bads, one flipped pair a step, and no step in vain.
+//! A random walk over rankings of relevant and non-relevant documents that flips one pair per step, without rejected
+//! steps.
 //!
-//! The law is the paper's (Figure 2): draw a pair of a good and a bad from all `n⁺n⁻`, flip it with probability `θ`,
-//! reject the flip if what is left is no ranking, and begin again until one is accepted. Here the pair is drawn from
-//! those alone that can be flipped, by the same probabilities.
+//! The transition probabilities are those of the paper (Figure 2): draw a pair of a relevant and a non-relevant
+//! document from all `n⁺n⁻`, flip it with probability `θ`, reject the flip if the result is not a ranking, and repeat
+//! until one is accepted. Here, the pair is drawn directly from those that can be flipped, with the same
+//! probabilities.
 //!
-//! A ranking up to the order within a class is alternating blocks of goods and bads. A pair can be flipped if, and only
-//! if, the blocks of the two are neighbours: any block between them would hold a document that is behind the one and
-//! ahead of the other. After the flip the two stand between what is left of their blocks, the other way round:
+//! A ranking up to the order within a class consists of alternating blocks of relevant and non-relevant documents. A
+//! pair can be flipped if and only if its blocks are adjacent: any block between them would contain a document that
+//! is behind one of the two and ahead of the other. After the flip, the two are between the remainders of their
+//! blocks, in reverse order:
 //!
 //! ```text
 //! G B  →  G∖{g}  b  g  B∖{b}
 //! ```
 //!
-//! where a block that is left empty lets the one before it join with `b`, or the one behind it with `g`. So the classes
-//! of two neighbouring places change over, and nothing else does. All pairs of two neighbouring blocks have the same
-//! counts, `h` bads ahead of the good and `l` goods behind the bad, hence the same
+//! If a block becomes empty, the block before it joins with `b`, or the block behind it with `g`. So the classes of
+//! two adjacent positions are swapped, and nothing else changes. All pairs of two adjacent blocks have the same
+//! counts, `h` non-relevant documents ahead of the relevant one and `l` relevant documents behind the non-relevant
+//! one, and therefore the same
 //!
 //! ```text
-//! (2 + n⁺ + n⁻)·θ = h + l + 1                   the good is ahead
-//!                   n⁺ + n⁻ + 1 − h − l         the bad is ahead
+//! (2 + n⁺ + n⁻)·θ = h + l + 1                   the relevant document is ahead
+//!                   n⁺ + n⁻ + 1 − h − l         the non-relevant document is ahead
 //! ```
 //!
-//! and together they weigh as much as that times the pairs of the two blocks: a whole number.
+//! The total weight of two adjacent blocks is that number times their number of pairs: an integer.
 
-use super::states::State;
-use super::weights::Weights;
+use super::states::RankingState;
+use super::weights::WeightTree;
 use crate::rng::Random;
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -32,78 +36,83 @@ use rand::seq::SliceRandom;
 #[cfg(test)]
 mod tests;
 
-/// Where the walk stands. Goods are the documents before number `goods`; there is at least one good and one bad.
+/// The state of a walk. Documents with an index below `relevant` are relevant; there is at least one document of each
+/// class.
 #[derive(Debug, Clone)]
 pub(super) struct Walk {
-    goods: usize,
-    /// All goods and then all bads, each in the order they are laid out in when a walk starts.
-    cast: Vec<u32>,
+    relevant: usize,
+    /// First the relevant, then the non-relevant documents, each in the order used at the start of a walk.
+    initial_order: Vec<u32>,
     /// The documents from the top.
     order: Vec<u32>,
-    /// Of each good the bads ahead, of each bad the goods behind.
+    /// The number of non-relevant documents ahead of each relevant one, and of relevant documents behind each
+    /// non-relevant one.
     counts: Vec<u32>,
-    /// At the first place of a block its last place, and at the last its first; of no meaning in between.
+    /// At the first position of a block, its last position; at the last, its first; undefined in between.
     other_end: Vec<u32>,
-    /// What the pairs weigh of the block that ends at each place and the next block; 0 where no block ends.
-    weights: Weights,
+    /// The total weight of the pairs between the block that ends at each position and the next block; 0 if no block
+    /// ends there.
+    weights: WeightTree,
 }
 
 impl Walk {
-    /// At the perfect ranking.
-    pub(super) fn new(goods: usize, bads: usize) -> Self {
-        let documents = goods + bads;
+    /// A walk at the perfect ranking.
+    pub(super) fn new(relevant: usize, non_relevant: usize) -> Self {
+        let documents = relevant + non_relevant;
         let mut walk = Walk {
-            goods,
-            cast: (0..documents as u32).collect(),
+            relevant,
+            initial_order: (0..documents as u32).collect(),
             order: Vec::with_capacity(documents),
             counts: vec![0; documents],
             other_end: vec![0; documents],
-            weights: Weights::new(documents - 1),
+            weights: WeightTree::new(documents - 1),
         };
         walk.start(0);
         walk
     }
 
-    /// The ranking where the walk stands.
-    pub(super) fn state(&self) -> State<'_> {
-        State::new(&self.counts, self.goods)
+    /// The current ranking.
+    pub(super) fn state(&self) -> RankingState<'_> {
+        RankingState::new(&self.counts, self.relevant)
     }
 
-    /// Draws anew which goods and which bads stand further up when a walk starts.
+    /// Draws the order of the documents within each class for the start of a walk.
     pub(super) fn shuffle(&mut self, random: &mut Random) {
-        let (goods, bads) = self.cast.split_at_mut(self.goods);
-        goods.shuffle(random);
-        bads.shuffle(random);
+        let (relevant, non_relevant) = self.initial_order.split_at_mut(self.relevant);
+        relevant.shuffle(random);
+        non_relevant.shuffle(random);
     }
 
-    /// Goes to the ranking with so many pairs wrong on the way from the perfect ranking to the worst on which the
-    /// goods, from the last up, sink to the bottom one after the other.
+    /// Moves to the ranking with `wrong` wrong pairs on the path from the perfect to the worst ranking on which the
+    /// relevant documents sink to the bottom one by one, the last one first.
     pub(super) fn start(&mut self, wrong: usize) {
-        let (goods, bads) = self.cast.split_at(self.goods);
-        let (sunk, bads_ahead) = (wrong / bads.len(), wrong % bads.len());
-        let (floating, sunk) = goods.split_at(goods.len() - sunk);
+        let (relevant, non_relevant) = self.initial_order.split_at(self.relevant);
+        let (sunk, non_relevant_ahead) = (wrong / non_relevant.len(), wrong % non_relevant.len());
+        let (floating, sunk) = relevant.split_at(relevant.len() - sunk);
         let (on_top, sinking) = floating.split_at(floating.len().saturating_sub(1));
         self.order.clear();
-        for part in [on_top, &bads[..bads_ahead], sinking, &bads[bads_ahead..], sunk] {
+        for part in
+            [on_top, &non_relevant[..non_relevant_ahead], sinking, &non_relevant[non_relevant_ahead..], sunk]
+        {
             self.order.extend_from_slice(part);
         }
         self.survey();
     }
 
-    /// Finds all counts, blocks and weights of the order.
+    /// Computes all counts, blocks and weights from the order.
     fn survey(&mut self) {
-        let (mut bads_ahead, mut goods_behind) = (0, self.goods as u32);
+        let (mut non_relevant_ahead, mut relevant_behind) = (0, self.relevant as u32);
         let mut first = 0;
         for place in 0..self.order.len() {
             let document = self.order[place] as usize;
-            if document < self.goods {
-                goods_behind -= 1;
-                self.counts[document] = bads_ahead;
+            if document < self.relevant {
+                relevant_behind -= 1;
+                self.counts[document] = non_relevant_ahead;
             } else {
-                bads_ahead += 1;
-                self.counts[document] = goods_behind;
+                non_relevant_ahead += 1;
+                self.counts[document] = relevant_behind;
             }
-            if place > 0 && self.is_good_at(place - 1) != self.is_good_at(place) {
+            if place > 0 && self.is_relevant_at(place - 1) != self.is_relevant_at(place) {
                 self.set_block(first, place - 1);
                 first = place;
             }
@@ -115,9 +124,9 @@ impl Walk {
         }
     }
 
-    /// To the next ranking.
+    /// Moves to the next ranking.
     pub(super) fn step(&mut self, random: &mut Random) {
-        // One number says all: the two blocks, and by its rest, which is as likely to be any, the two documents.
+        // One random number determines the two blocks and, by its uniform remainder, the two documents.
         let point = random.random_range(0..self.weights.total());
         let (place, rest) = self.weights.covering(point);
         let upper = self.other_end[place] as usize;
@@ -129,9 +138,9 @@ impl Walk {
         self.flip(place, upper, lower);
     }
 
-    /// Flips the pair of this place and the next, the ends of two blocks that go from `upper` and up to `lower`.
+    /// Flips the pair at this position and the next, the ends of two blocks that start at `upper` and end at `lower`.
     fn flip(&mut self, place: usize, upper: usize, lower: usize) {
-        let change = if self.is_good_at(place) { 1 } else { u32::MAX };
+        let change = if self.is_relevant_at(place) { 1 } else { u32::MAX };
         self.order.swap(place, place + 1);
         for document in [self.order[place], self.order[place + 1]] {
             let count = &mut self.counts[document as usize];
@@ -155,7 +164,7 @@ impl Walk {
             self.set_block(place + 1, joined);
             joined
         };
-        // All blocks that changed lie from `first` to `last`; their ends are among these places.
+        // All changed blocks lie between `first` and `last`, and their ends are among these positions.
         for end in [first.wrapping_sub(1), place.wrapping_sub(1), place, place + 1, last] {
             if end < self.order.len() - 1 {
                 self.weigh(end);
@@ -163,8 +172,8 @@ impl Walk {
         }
     }
 
-    fn is_good_at(&self, place: usize) -> bool {
-        (self.order[place] as usize) < self.goods
+    fn is_relevant_at(&self, place: usize) -> bool {
+        (self.order[place] as usize) < self.relevant
     }
 
     fn set_block(&mut self, first: usize, last: usize) {
@@ -172,9 +181,9 @@ impl Walk {
         self.other_end[last] = first as u32;
     }
 
-    /// Sets the weight at this place, which is not the last.
+    /// Updates the weight at this position, which is not the last.
     fn weigh(&mut self, place: usize) {
-        let weight = if self.is_good_at(place) == self.is_good_at(place + 1) {
+        let weight = if self.is_relevant_at(place) == self.is_relevant_at(place + 1) {
             0
         } else {
             let above = place + 1 - self.other_end[place] as usize;
@@ -188,6 +197,6 @@ impl Walk {
     fn likelihood(&self, place: usize) -> u64 {
         let count = |place: usize| u64::from(self.counts[self.order[place] as usize]);
         let wrong = count(place) + count(place + 1);
-        if self.is_good_at(place) { wrong + 1 } else { self.order.len() as u64 + 1 - wrong }
+        if self.is_relevant_at(place) { wrong + 1 } else { self.order.len() as u64 + 1 - wrong }
     }
 }

@@ -1,70 +1,69 @@
-//! The sums over the pairs of one query, in the order of its scores.
+//! Sums over the pairs of one query, in the order of its ranking.
 //!
-//! For places a < b let `z = exp(σ(s_b − sₐ))`, at most 1 unless the order is that of other scores. Then
+//! For positions a < b let `z = exp(σ(s_b − sₐ))`. It is at most 1 unless the ranking is that of other scores. Then
 //!
 //! ```text
-//! ρ = z/(1+z) where a is the better, 1/(1+z) where b is ,    ρ(1−ρ) = z/(1+z)²
+//! ρ = z/(1+z) if a is the better document, 1/(1+z) if b is ,    ρ(1−ρ) = z/(1+z)²
 //! ```
-//! and `z` is a ratio of two numbers that belong to the documents, so no pair needs an exponential. Rows of pairs
-//! (one a, every b) are worked through in loops that the compiler turns into vector instructions, for the widest
-//! vectors that the machine has; sums over a row are kept in a fixed number of lanes, so the result is the same for
-//! any width.
+//! and `z` is the ratio of two numbers that belong to one document each, so no pair needs an exponential. Rows of
+//! pairs (one a, all b) are processed in loops that the compiler vectorises, with the widest vectors of the machine.
+//! Sums over a row use a fixed number of lanes, so the result is the same for any vector width.
 
 use super::swaps::Swaps;
-use super::{Lambda, LambdaMeasure, ScoredQuery};
+use super::{Lambda, LambdaMetric, ScoredQuery};
 use crate::losses::odds::ln;
 use crate::rank::Ranking;
 use pulp::{Arch, NullaryFnOnce};
 
-/// How many partial sums a sum over a row has. Rows start at multiples of it.
+/// The number of partial sums per row. Rows start at multiples of it.
 const LANES: usize = 8;
-/// Up to what range of σ·s the ratios of a query are taken from one exponential for each document: beyond it they
-/// would lose digits, and later overflow.
+/// The largest range of σ·s for which one exponential per document is enough. Beyond it, the ratios would lose
+/// precision and eventually overflow.
 const WIDEST: f64 = 300.0;
 
-/// A query in the order of its scores, the columns filled up to a multiple of [`LANES`].
+/// A query in the order of its ranking; columns are padded to a multiple of [`LANES`].
 pub(super) struct RankedQuery<'a> {
     loss: &'a Lambda,
     ranking: Ranking,
-    /// What the documents count; not filled up.
-    worths: Vec<f64>,
+    /// The gains of the documents; not padded.
+    gains: Vec<f64>,
     scores: Vec<f64>,
-    /// `exp(σ(s − s₀))`, unless the range is too wide.
+    /// `exp(σ(s − s₀))`, unless the range of scores is too wide.
     powers: Vec<f64>,
     is_wide: bool,
     /// `|ΔZ|` is divided by `damping[0] + damping[1]·|sₐ − s_b|`.
     damping: [f64; 2],
-    /// Whether all pairs are scaled together.
+    /// Whether λ is normalised per query.
     is_scaled: bool,
-    /// `μ(v_d − v_{d+1})` of LambdaLoss for distances d from 0; empty for LambdaRank.
+    /// `μ(v_d − v_{d+1})` of LambdaLoss for differences in rank d from 0; empty for LambdaRank.
     near: Vec<f64>,
 }
 
-/// Sums over a query's pairs, in the order of its scores.
-pub(super) struct Sums {
-    /// `Σ ±ρ|ΔZ|`: the gradient without σ and scale.
+/// Sums over the pairs of a query, in the order of its ranking.
+pub(super) struct LambdaSums {
+    /// `Σ ±ρ|ΔZ|`: the gradient without the factors σ and scale.
     pub gradient: Vec<f64>,
-    /// `Σ ρ(1−ρ)|ΔZ|`: the curvature without σ² and scale.
+    /// `Σ ρ(1−ρ)|ΔZ|`: the curvature without the factors σ² and scale.
     pub curvature: Vec<f64>,
-    /// What all pairs of the query are multiplied by.
+    /// The factor that normalises all pairs of the query.
     pub scale: f64,
 }
 
 impl<'a> RankedQuery<'a> {
-    /// The query, unless it has no pair that counts, in the order of its scores or of others that are given.
+    /// The query, ranked by its scores or by those of `anchor`. `None` if it has no pairs.
     pub fn new(loss: &'a Lambda, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> Option<Self> {
         let ranking = Ranking::by_scores(anchor.unwrap_or(query.scores));
         let order = ranking.order();
-        let mut worths: Vec<f64> = order.iter().map(|&d| loss.worth(query.labels[d as usize])).collect();
-        if worths.iter().all(|worth| *worth == worths[0]) {
+        let mut gains: Vec<f64> = order.iter().map(|&d| loss.gain_of(query.labels[d as usize])).collect();
+        if gains.iter().all(|gain| *gain == gains[0]) {
             return None;
         }
-        let total = match loss.settings.measure {
-            LambdaMeasure::Ndcg => loss.dcg.ideal(query.labels),
-            LambdaMeasure::Map => worths.iter().sum(),
-            LambdaMeasure::Mrr | LambdaMeasure::Err => 1.0,
+        let total = match loss.settings.metric {
+            LambdaMetric::Ndcg => loss.dcg.ideal(query.labels),
+            LambdaMetric::Map => gains.iter().sum(),
+            LambdaMetric::Mrr | LambdaMetric::Err => 1.0,
         };
-        worths.iter_mut().for_each(|worth| *worth /= total);
+        gains.iter_mut().for_each(|gain| *gain /= total);
         let mut scores: Vec<f64> = order.iter().map(|&d| query.scores[d as usize]).collect();
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
@@ -77,14 +76,14 @@ impl<'a> RankedQuery<'a> {
         };
         let is_scaled = loss.settings.normalize && anchor.is_none();
         let damping = if is_scaled && best != worst { [0.01, 1.0] } else { [1.0, 0.0] };
-        let near = near(loss, worths.len());
-        Some(RankedQuery { loss, ranking, worths, scores, powers, is_wide, damping, is_scaled, near })
+        let near = near(loss, gains.len());
+        Some(RankedQuery { loss, ranking, gains, scores, powers, is_wide, damping, is_scaled, near })
     }
 
-    /// Adds up all pairs.
-    pub fn sums(&mut self) -> Sums {
+    /// Sums over all pairs.
+    pub fn sums(&mut self) -> LambdaSums {
         let mut columns = Columns::new(self.scores.len());
-        Arch::new().dispatch(AddUp { query: self, columns: &mut columns });
+        Arch::new().dispatch(SumPairs { query: self, columns: &mut columns });
         let Columns { mut gradient, mut curvature, rows, absolute, .. } = columns;
         for (place, [lambda, curve]) in rows.into_iter().enumerate() {
             gradient[place] -= lambda;
@@ -93,29 +92,28 @@ impl<'a> RankedQuery<'a> {
         let both_sides = 2.0 * self.loss.settings.sigma * add_up(&absolute);
         let is_scaled = self.is_scaled && both_sides > 0.0;
         let scale = if is_scaled { both_sides.ln_1p() / (std::f64::consts::LN_2 * both_sides) } else { 1.0 };
-        Sums { gradient, curvature, scale }
+        LambdaSums { gradient, curvature, scale }
     }
 
-    /// The weighted pair logistic loss, not scaled.
+    /// The weighted pairwise logistic loss, without scale.
     pub fn loss(&mut self) -> f64 {
-        Arch::new().dispatch(AddUpLoss { query: self })
+        Arch::new().dispatch(SumLosses { query: self })
     }
 
-    /// Puts a column times `factor` back into the order of the query.
+    /// Writes a column times `factor` in the order of the query's documents.
     pub fn scatter(&self, column: &[f64], factor: f64, out: &mut [f64]) {
         for (&document, value) in self.ranking.order().iter().zip(column) {
             out[document as usize] = factor * value;
         }
     }
 
-    /// Visits the pairs that count, those of one upper document at a time.
+    /// Visits the pairs that contribute, one upper document at a time.
     #[inline(always)]
     fn each_row(&mut self, mut visit: impl FnMut(PairRow<'_>)) {
-        let n = self.worths.len();
+        let n = self.gains.len();
         let top = if self.loss.settings.k == 0 { n } else { self.loss.settings.k.min(n) };
         let discounts = &self.loss.dcg.discounts;
-        let mut swaps =
-            Swaps::new(self.loss.settings.measure, &self.worths, top, |place| discounts.at(place));
+        let mut swaps = Swaps::new(self.loss.settings.metric, &self.gains, top, |place| discounts.at(place));
         let mut changes = vec![0.0; self.scores.len()];
         for a in (0..top).rev() {
             let Some(row) = swaps.row(a) else { continue };
@@ -123,9 +121,9 @@ impl<'a> RankedQuery<'a> {
             if from >= n {
                 continue;
             }
-            row.changes(from, &self.worths[from..], &mut changes[from..n]);
+            row.changes(from, &self.gains[from..], &mut changes[from..n]);
             if !self.near.is_empty() {
-                add_near(&self.worths[a..], &self.near, &mut changes[a..n]);
+                add_near(&self.gains[a..], &self.near, &mut changes[a..n]);
             }
             changes[from..=a].fill(0.0);
             if self.is_wide {
@@ -148,7 +146,7 @@ impl<'a> RankedQuery<'a> {
     }
 }
 
-/// `μ(v_d − v_{d+1})` for d below n; nothing for LambdaRank. v_d is the discount of the place d − 1.
+/// `μ(v_d − v_{d+1})` for d below n; empty for LambdaRank. v_d is the discount of position d − 1.
 fn near(loss: &Lambda, n: usize) -> Vec<f64> {
     let mu = loss.settings.distance;
     if mu == 0.0 {
@@ -158,23 +156,23 @@ fn near(loss: &Lambda, n: usize) -> Vec<f64> {
     std::iter::once(0.0).chain((1..n).map(|d| mu * (v(d) - v(d + 1)))).collect()
 }
 
-/// What the distance from the first of these documents adds to their changes.
+/// Adds the LambdaLoss term, by the difference in rank from the first of these documents.
 #[inline(always)]
-fn add_near(worths: &[f64], near: &[f64], changes: &mut [f64]) {
-    let worth = worths[0];
-    for ((change, other), near) in changes.iter_mut().zip(worths).zip(near) {
-        *change += (worth - other) * near;
+fn add_near(gains: &[f64], near: &[f64], changes: &mut [f64]) {
+    let gain = gains[0];
+    for ((change, other), near) in changes.iter_mut().zip(gains).zip(near) {
+        *change += (gain - other) * near;
     }
 }
 
-/// The adding up of all rows. Whatever of it were not inlined would keep to the narrowest vectors; a plain closure
-/// was not.
-struct AddUp<'a, 'b> {
+/// Sums over all rows. Everything must be inlined, otherwise it is compiled for the narrowest vectors; a plain
+/// closure was not inlined.
+struct SumPairs<'a, 'b> {
     query: &'a mut RankedQuery<'b>,
     columns: &'a mut Columns,
 }
 
-impl NullaryFnOnce for AddUp<'_, '_> {
+impl NullaryFnOnce for SumPairs<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -186,12 +184,12 @@ impl NullaryFnOnce for AddUp<'_, '_> {
     }
 }
 
-/// The adding up of the loss of all rows.
-struct AddUpLoss<'a, 'b> {
+/// Sums the loss over all rows.
+struct SumLosses<'a, 'b> {
     query: &'a mut RankedQuery<'b>,
 }
 
-impl NullaryFnOnce for AddUpLoss<'_, '_> {
+impl NullaryFnOnce for SumLosses<'_, '_> {
     type Output = f64;
 
     #[inline(always)]
@@ -209,23 +207,23 @@ impl NullaryFnOnce for AddUpLoss<'_, '_> {
     }
 }
 
-/// The pairs of the document at `place` with those below it, of which the first few may be above it, with change 0.
+/// The pairs of the document at `place` with those below it. The first few may be above it; their change is 0.
 struct PairRow<'a> {
     place: usize,
-    /// The place that the columns start at.
+    /// The position at which the columns start.
     from: usize,
     score: f64,
-    /// What `powers` are multiplied by to be z.
+    /// The factor that turns `powers` into z.
     inverse: f64,
     damping: [f64; 2],
-    /// ΔZ, above 0 where the document at `place` is the better.
+    /// ΔZ; positive if the document at `place` is the better one.
     changes: &'a [f64],
     scores: &'a [f64],
     powers: &'a [f64],
 }
 
-/// Sums over pairs as they grow. What one row adds to its own document is kept apart: a vector read right after a
-/// single number was written into it would wait for that.
+/// The running sums over pairs. What a row adds to its own document is stored separately: reading a vector right
+/// after a single number was written into it would stall.
 struct Columns {
     gradient: Vec<f64>,
     curvature: Vec<f64>,
@@ -259,7 +257,7 @@ impl Columns {
     }
 }
 
-/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of each pair, damped.
+/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of each pair, normalised by the score difference.
 #[inline(always)]
 fn pair_terms(row: &PairRow<'_>, lambdas: &mut [f64], curves: &mut [f64]) {
     let n = row.changes.len();
@@ -277,7 +275,7 @@ fn pair_terms(row: &PairRow<'_>, lambdas: &mut [f64], curves: &mut [f64]) {
     }
 }
 
-/// The weighted loss of each pair, damped.
+/// The weighted loss of each pair, normalised by the score difference.
 #[inline(always)]
 fn pair_losses(row: &PairRow<'_>, sigma: f64, losses: &mut [f64]) {
     let n = row.changes.len();
@@ -287,7 +285,7 @@ fn pair_losses(row: &PairRow<'_>, sigma: f64, losses: &mut [f64]) {
     for b in 0..n {
         let ahead = score - scores[b];
         let lost_lead = if changes[b] < 0.0 { sigma * ahead } else { 0.0 };
-        // No less than −σ·ahead, which it is where z was cut.
+        // At least −σ·ahead, which is the value where z was clamped.
         let log = ln(1.0 + powers[b] * inverse).max(-sigma * ahead);
         losses[b] = changes[b].abs() / (base + slope * ahead.abs()) * (lost_lead + log);
     }

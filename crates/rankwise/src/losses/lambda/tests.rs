@@ -1,4 +1,4 @@
-//! λ-gradients against their definition, pair by pair, with the measures themselves; and against LightGBM.
+//! Compares λ-gradients with their definition, pair by pair, using the metrics themselves; and with LightGBM.
 
 use super::*;
 use crate::metrics::parse;
@@ -7,17 +7,17 @@ use crate::rng;
 use rand::RngExt;
 use serde::Deserialize;
 
-/// A pair by the definition: the better document, the worse one, and what the pair weighs.
+/// A pair by its definition: the better document, the worse one, and the weight of the pair.
 type Pair = (usize, usize, f64);
 
-/// Documents by decreasing score, tied ones as they come.
+/// Documents by decreasing score, ties in input order.
 fn order_of(scores: &[f64]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..scores.len() as u32).collect();
     order.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
     order
 }
 
-/// `|ΔZ|` of two places, by swapping them and asking the measure.
+/// `|ΔZ|` of two positions, by swapping them and evaluating the metric.
 fn change(settings: &LambdaSettings, labels: &[f32], order: &[u32], places: (usize, usize)) -> f64 {
     let conventions = settings.conventions();
     let value = |name: &str, order: Vec<u32>| {
@@ -26,11 +26,11 @@ fn change(settings: &LambdaSettings, labels: &[f32], order: &[u32], places: (usi
     let mut swapped = order.to_vec();
     swapped.swap(places.0, places.1);
     let change = |name: &str| (value(name, swapped.clone()) - value(name, order.to_vec())).abs();
-    match settings.measure {
-        LambdaMeasure::Map => change("map"),
-        LambdaMeasure::Mrr => change("mrr"),
-        LambdaMeasure::Err => change("err"),
-        LambdaMeasure::Ndcg => {
+    match settings.metric {
+        LambdaMetric::Map => change("map"),
+        LambdaMetric::Mrr => change("mrr"),
+        LambdaMetric::Err => change("err"),
+        LambdaMetric::Ndcg => {
             let mut best: Vec<u32> = (0..labels.len() as u32).collect();
             best.sort_by(|&a, &b| grade(labels[b as usize]).total_cmp(&grade(labels[a as usize])));
             let k = if settings.k == 0 { labels.len() } else { settings.k };
@@ -45,7 +45,7 @@ fn rho(sigma: f64, lead: f64) -> f64 {
     1.0 / (1.0 + (sigma * lead).exp())
 }
 
-/// All pairs that count, by the definition.
+/// All contributing pairs, by the definition.
 fn pairs(settings: &LambdaSettings, labels: &[f32], scores: &[f64]) -> Vec<Pair> {
     let order = order_of(scores);
     let mut pairs = Vec::new();
@@ -104,28 +104,28 @@ fn check(settings: LambdaSettings, labels: &[f32], scores: &[f64]) {
     let total = loss_of(&pairs, sigma, scores);
     assert_close(&case, value, total, 1e-11 * (1.0 + total));
     for i in 0..n {
-        // A difference of two measures is known to 1e-15, and damping can make a hundred times that of it.
+        // A difference of two metric values is precise to 1e-15, and normalisation can multiply that by a hundred.
         assert_close(&case, g[i], gradient[i], 1e-11 * sigma);
         assert_close(&case, h[i], curvature[i], 1e-11 * sigma * sigma);
     }
     let some_count = pairs.iter().any(|pair| pair.2 > 1e-9);
-    assert_eq!(loss.is_informed_by(labels), some_count, "{case}");
+    assert_eq!(loss.has_signal(labels), some_count, "{case}");
 }
 
 fn all_settings() -> Vec<LambdaSettings> {
     let plain = LambdaSettings::default();
     let mut all = Vec::new();
-    for (measure, k) in LambdaMeasure::ALL.into_iter().flat_map(|(_, m)| [0, 1, 2, 3].map(|k| (m, k))) {
-        all.push(LambdaSettings { measure, k, normalize: false, ..plain });
-        all.push(LambdaSettings { measure, k, sigma: 0.7, gain: Gain::Linear, threshold: 2.0, ..plain });
+    for (metric, k) in LambdaMetric::ALL.into_iter().flat_map(|(_, m)| [0, 1, 2, 3].map(|k| (m, k))) {
+        all.push(LambdaSettings { metric, k, normalize: false, ..plain });
+        all.push(LambdaSettings { metric, k, sigma: 0.7, gain: Gain::Linear, threshold: 2.0, ..plain });
     }
-    all.push(LambdaSettings { measure: LambdaMeasure::Err, stop: Stop::Exp2, max_grade: 2.0, ..plain });
+    all.push(LambdaSettings { metric: LambdaMetric::Err, stop: Stop::Exp2, max_grade: 2.0, ..plain });
     all
 }
 
-/// Every query of up to four documents with grades 0, 1, 2 and 4 at given places, and of five with two grades.
+/// Every query of up to four documents with the labels 0, 1, 2 and 4, and of five documents with two labels.
 #[test]
-fn all_small_queries_are_as_defined() {
+fn all_small_queries_agree_with_the_definition() {
     for settings in all_settings() {
         for (n, grades) in [(1, 4), (2, 4), (3, 4), (4, 4), (5, 2)] {
             for number in 0..usize::pow(grades, n) {
@@ -138,9 +138,9 @@ fn all_small_queries_are_as_defined() {
     }
 }
 
-/// Ties, grades that are no whole numbers, negative or not there at all, and more documents than a row has lanes.
+/// Ties, labels that are fractional, negative or missing, and more documents than a row has lanes.
 #[test]
-fn random_queries_are_as_defined() {
+fn random_queries_agree_with_the_definition() {
     let mut random = rng::stream(5, &[]);
     for settings in all_settings() {
         for n in [2, 7, 8, 9, 16, 17, 33] {
@@ -153,9 +153,9 @@ fn random_queries_are_as_defined() {
     }
 }
 
-/// Scores so far apart that one exponential for each document would not do, and just not so.
+/// Scores just close enough for one exponential per document, and too far apart for it.
 #[test]
-fn scores_far_apart_are_as_defined() {
+fn scores_far_apart_agree_with_the_definition() {
     let mut random = rng::stream(6, &[]);
     let n = 20;
     for range in [290.0, 310.0, 2000.0] {
@@ -168,7 +168,7 @@ fn scores_far_apart_are_as_defined() {
     }
 }
 
-/// With the weights of the present order held fast, the gradient is the slope of the loss.
+/// With the weights of the current ranking fixed, the gradient is the derivative of the loss.
 #[test]
 fn gradients_agree_with_finite_differences_at_fixed_weights() {
     let mut random = rng::stream(7, &[]);
@@ -208,9 +208,9 @@ struct Answer {
     curvature: Vec<f64>,
 }
 
-/// LightGBM adds up in single precision, and rounds scores unless they are chosen to meet its table.
+/// LightGBM sums in single precision, and rounds scores unless they are chosen to match its lookup table.
 #[test]
-fn lightgbm_has_the_same_gradients() {
+fn gradients_agree_with_lightgbm() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/lambda/answers.json");
     let answers: Vec<Answer> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert!(answers.len() > 20);
@@ -234,27 +234,27 @@ fn lightgbm_has_the_same_gradients() {
 }
 
 #[test]
-fn settings_come_from_a_measure() {
+fn settings_follow_from_a_metric() {
     let settings = |name: &str| {
         let metric = parse(name, &Conventions::default()).unwrap();
         LambdaSettings::for_metric(&*metric)
     };
     let ndcg = settings("ndcg@10:gain=linear").unwrap();
-    assert_eq!((ndcg.measure, ndcg.k, ndcg.gain), (LambdaMeasure::Ndcg, 10, Gain::Linear));
+    assert_eq!((ndcg.metric, ndcg.k, ndcg.gain), (LambdaMetric::Ndcg, 10, Gain::Linear));
     let map = settings("ap:t=2").unwrap();
-    assert_eq!((map.measure, map.k, map.threshold), (LambdaMeasure::Map, 0, 2.0));
-    assert_eq!(settings("mrr@5").unwrap().measure, LambdaMeasure::Mrr);
+    assert_eq!((map.metric, map.k, map.threshold), (LambdaMetric::Map, 0, 2.0));
+    assert_eq!(settings("mrr@5").unwrap().metric, LambdaMetric::Mrr);
     let err = settings("err:stop=grade:max-grade=3").unwrap();
-    assert_eq!((err.measure, err.stop, err.max_grade), (LambdaMeasure::Err, Stop::Grade, 3.0));
+    assert_eq!((err.metric, err.stop, err.max_grade), (LambdaMetric::Err, Stop::Grade, 3.0));
     let refusal = |name: &str| settings(name).unwrap_err().to_string();
     assert!(refusal("auc").contains("`ndcg`, `map`"), "{}", refusal("auc"));
     assert!(refusal("ndcg:discount=letor").contains("`log2`"), "{}", refusal("ndcg:discount=letor"));
 }
 
 #[test]
-fn names_are_those_of_the_measures_and_bad_settings_are_refused() {
-    for (name, measure) in LambdaMeasure::ALL {
-        assert_eq!(serde_json::to_value(measure).unwrap(), name);
+fn names_are_those_of_the_metrics_and_invalid_settings_are_rejected() {
+    for (name, metric) in LambdaMetric::ALL {
+        assert_eq!(serde_json::to_value(metric).unwrap(), name);
         assert_eq!(parse(name, &Conventions::default()).unwrap().name(), name);
     }
     let refusal = |settings| Lambda::new(settings).unwrap_err().to_string();
@@ -265,7 +265,7 @@ fn names_are_those_of_the_measures_and_bad_settings_are_refused() {
     assert!(refusal(threshold).contains("threshold"));
 }
 
-/// A pair of LambdaLoss by its definition, ranks from 1.
+/// The pairs of LambdaLoss by its definition, ranks from 1.
 fn lambda_loss_pairs(labels: &[f32], order_by: &[f64], mu: f64) -> Vec<Pair> {
     let order = order_of(order_by);
     let gain = |d: usize| 2_f64.powf(grade(labels[d]).max(0.0).into()) - 1.0;
@@ -289,9 +289,9 @@ fn lambda_loss_pairs(labels: &[f32], order_by: &[f64], mu: f64) -> Vec<Pair> {
     pairs
 }
 
-/// LambdaLoss in the present order and, like LambdaRank, in an order that is held fast while scores change.
+/// LambdaLoss with the current ranking and with a fixed ranking, for changing scores.
 #[test]
-fn lambda_loss_and_held_orders_are_as_defined() {
+fn lambda_loss_and_fixed_rankings_agree_with_the_definition() {
     let mut random = rng::stream(8, &[]);
     for (n, range) in [2, 5, 9, 30].into_iter().flat_map(|n| [(n, 2.0), (n, 295.0), (n, 900.0)]) {
         let labels: Vec<f32> =
@@ -323,6 +323,6 @@ fn lambda_loss_and_held_orders_are_as_defined() {
         }
     }
     assert!(Lambda::new(LambdaSettings { distance: -1.0, ..LambdaSettings::default() }).is_err());
-    let map = LambdaSettings { measure: LambdaMeasure::Map, distance: 1.0, ..LambdaSettings::default() };
-    assert!(Lambda::new(map).unwrap_err().to_string().contains("NDCG alone"));
+    let map = LambdaSettings { metric: LambdaMetric::Map, distance: 1.0, ..LambdaSettings::default() };
+    assert!(Lambda::new(map).unwrap_err().to_string().contains("NDCG only"));
 }

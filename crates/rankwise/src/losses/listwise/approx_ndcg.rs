@@ -1,12 +1,13 @@
-//! ApproxNDCG (Qin, Liu and Li, Information Retrieval 2010; Bruch, Zoghi, Bendersky and Najork, SIGIR 2019): NDCG of ranks
-//! that are smooth in the scores.
+//! ApproxNDCG (Qin, Liu and Li, Information Retrieval 2010; Bruch, Zoghi, Bendersky and Najork, SIGIR 2019): NDCG
+//! with ranks that are smooth functions of the scores.
 //!
 //! ```text
 //! ρᵢ = 1 + Σ_{j≠i} σ((sⱼ − sᵢ)/T) ,    L(s) = 1 − Σᵢ gᵢ/log₂(1 + ρᵢ) ,    g = gain/ideal
 //! θᵢⱼ = σ(1 − σ) ,   aᵢ = ∂L/∂ρᵢ ≥ 0 ,   ∂L/∂sₖ = 1/T Σⱼ (aⱼ − aₖ)·θⱼₖ ,   curvature 1/T² Σⱼ (aⱼ + aₖ)·θⱼₖ
 //! ```
-//! As T falls to 0, ρ becomes the rank and L is one minus NDCG. The curvature is no less than the second derivative:
-//! `|1 − 2σ| ≤ 1`, and a falls with ρ. From 0 to 1, not convex. O(n) for each document that gains something.
+//! As T approaches 0, ρ approaches the rank and L approaches one minus NDCG. The curvature is an upper bound on the
+//! second derivative, because `|1 − 2σ| ≤ 1` and a decreases with ρ. Values are from 0 to 1; not convex. O(n) per
+//! document with a positive gain.
 
 use super::super::odds::{Odds, add_scaled, add_up, logistic};
 use super::super::{QueryLoss, ScoredQuery};
@@ -19,11 +20,11 @@ use std::f64::consts::LN_2;
 pub(in super::super) const CARD: Card = Card {
     name: "approx-ndcg",
     title: "ApproxNDCG",
-    summary: "One minus the NDCG of smooth ranks: of each document, how many others are likely to be ahead of it.",
+    summary: "One minus NDCG, where the rank of each document is replaced by a smooth approximation.",
     citations: &["qin2010general", "bruch2019revisiting"],
 };
 
-/// One minus NDCG of smooth ranks.
+/// One minus NDCG with smooth ranks.
 #[derive(Debug, Clone)]
 pub struct ApproxNdcg {
     temperature: f64,
@@ -31,15 +32,15 @@ pub struct ApproxNdcg {
 }
 
 impl ApproxNdcg {
-    /// At a temperature T, finite and above 0: how far ahead a document must be to count as such.
+    /// Creates the loss with temperature T, finite and above 0: the scale of score differences.
     pub fn new(temperature: f64, gain: Gain) -> Self {
         ApproxNdcg { temperature, dcg: dcg(gain, 0) }
     }
 
-    fn sums(&self, query: ScoredQuery<'_>) -> Option<Sums> {
+    fn sums(&self, query: ScoredQuery<'_>) -> Option<SmoothSums> {
         let gains = shares_of_ideal(&self.dcg, query.labels)?;
         let odds = Odds::new(query.scores.iter().map(|score| score / self.temperature).collect());
-        Some(Arch::new().dispatch(AddUp { odds: &odds, gains: &gains }))
+        Some(Arch::new().dispatch(SumRows { odds: &odds, gains: &gains }))
     }
 }
 
@@ -69,36 +70,36 @@ impl QueryLoss for ApproxNdcg {
         add_scaled(curvature, 1.0 / (self.temperature * self.temperature), &sums.curvature);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         has_two_gains(&self.dcg, labels)
     }
 }
 
 /// The smooth NDCG, and the sums of its derivatives for T = 1.
-struct Sums {
+struct SmoothSums {
     value: f64,
     gradient: Vec<f64>,
     curvature: Vec<f64>,
 }
 
-/// The adding up of all rows, for the widest vectors that the machine has.
-struct AddUp<'a> {
+/// Sums over all rows, with the widest vectors of the machine.
+struct SumRows<'a> {
     odds: &'a Odds,
     gains: &'a [f64],
 }
 
-impl NullaryFnOnce for AddUp<'_> {
-    type Output = Sums;
+impl NullaryFnOnce for SumRows<'_> {
+    type Output = SmoothSums;
 
     #[inline(always)]
-    fn call(self) -> Sums {
+    fn call(self) -> SmoothSums {
         let n = self.gains.len();
-        let mut sums = Sums { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        let mut sums = SmoothSums { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
         let [mut row, mut ahead, mut slopes] = [(); 3].map(|()| vec![0.0; n]);
         for (i, &gain) in self.gains.iter().enumerate().filter(|(_, gain)| **gain > 0.0) {
             self.odds.row(i, &mut row);
             logistic(&row, &mut ahead, &mut slopes);
-            // The document itself is in the row with σ(0) = ½.
+            // The row contains the document itself, with σ(0) = ½.
             let rank = 0.5 + add_up(&ahead);
             let log = rank.ln_1p();
             sums.value += gain * LN_2 / log;
@@ -133,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn the_cold_limit_is_ndcg() {
+    fn low_temperatures_give_ndcg() {
         let metric = parse("ndcg", &Conventions::default()).unwrap();
         for (seed, n) in (0..40).map(|seed| (seed, 2 + seed as usize % 12)) {
             let (labels, scores) = random_query(seed, n);
             let loss = ApproxNdcg::new(1e-7, Gain::Exp2);
-            if loss.is_informed_by(&labels) {
+            if loss.has_signal(&labels) {
                 let expected = 1.0 - metric.value(&labels, &Ranking::by_scores(&scores)).unwrap();
                 let found = value(&loss, &labels, &scores);
                 assert!((found - expected).abs() < 1e-12, "{labels:?} {scores:?}: {found} for {expected}");
@@ -146,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Grades 1 and 0 with a lead of T·ln 3: the rank is 1 + ¼.
+    /// Labels 1 and 0 with a lead of T·ln 3: the rank is 1 + ¼.
     #[test]
     fn two_documents_by_hand() {
         let scores = [0.7 + 0.5 * 3_f64.ln(), 0.7];

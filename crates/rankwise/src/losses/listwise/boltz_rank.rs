@@ -1,18 +1,18 @@
-//! BoltzRank (Volkovs and Zemel, ICML 2009): rankings have energies, and a law over a sample of them is fitted to NDCG and to
-//! the law of the grades.
+//! BoltzRank (Volkovs and Zemel, ICML 2009): rankings have energies, and the resulting distribution over a sample of
+//! rankings is fitted to NDCG and to the distribution given by the labels.
 //!
 //! ```text
-//! E(R|s) = 2/(n(n−1)) Σ_{j<k} sign(Rⱼ − Rₖ)·(sⱼ − sₖ) = 2/(n(n−1)) Σⱼ (2Rⱼ − (n−1))·sⱼ        R: places from 0
+//! E(R|s) = 2/(n(n−1)) Σ_{j<k} sign(Rⱼ − Rₖ)·(sⱼ − sₖ) = 2/(n(n−1)) Σⱼ (2Rⱼ − (n−1))·sⱼ        R: positions from 0
 //! P(R|s) = exp(−E(R|s)) / Σ_{R'} exp(−E(R'|s))                                     over the sample
 //! L(s) = α (1 − Σ_R P(R|s)·NDCG(R)) − (1 − α) Σ_R P(R|r)·ln P(R|s)
 //! ```
 //! The energy is linear in the scores, so a ranking costs O(n), and `∂L/∂s = Σ_R w_R·∂E(R)/∂s` with
 //! `w = αP(NDCG − mean) + (1 − α)(P(·|r) − P)`.
 //!
-//! The sample is drawn for each query from its seed: by grades to which noise is added, as wide as the range of grades for
-//! the last ranking and without bound for the first, so that it reaches from any order to nearly perfect ones. One where
-//! the seed stays the same, a new one in every round of trees. O(m·n log n) for m rankings. From 0 up, not convex unless
-//! α is 0; the curvature is that of ln P.
+//! The sample of a query depends on its seed. Rankings are sorted by label plus noise: the first ranking by noise
+//! alone, the last one with noise as wide as the range of labels. So the sample ranges from random to nearly perfect
+//! rankings. It stays the same for a fixed seed, and is drawn anew in every round of boosted trees. O(m·n log n) for
+//! m rankings. Not negative; not convex unless α is 0. The curvature is that of ln P.
 
 use super::super::{QueryLoss, ScoredQuery};
 use super::softmax::softmax;
@@ -26,11 +26,11 @@ use rand::RngExt;
 pub(in super::super) const CARD: Card = Card {
     name: "boltz-rank",
     title: "BoltzRank",
-    summary: "Expected loss of NDCG at k, and cross-entropy with the law of the grades, of a law over sampled rankings.",
+    summary: "One minus the expected NDCG@k, plus the cross-entropy with the distribution given by the labels, of a distribution over sampled rankings.",
     citations: &["volkovs2009boltzrank"],
 };
 
-/// Expected loss and cross-entropy of a law over sampled rankings.
+/// Expected loss and cross-entropy of a distribution over sampled rankings.
 #[derive(Debug, Clone)]
 pub struct BoltzRank {
     samples: usize,
@@ -39,37 +39,38 @@ pub struct BoltzRank {
 }
 
 impl BoltzRank {
-    /// With so many rankings of each query, at least 2; α, from 0 to 1; NDCG down to place `k`, 0 for all.
+    /// Creates the loss with the number of rankings per query, at least 2; the mix α, from 0 to 1; and the cutoff `k`
+    /// of NDCG, 0 for none.
     pub fn new(samples: usize, mix: f64, k: usize, gain: Gain) -> Self {
         BoltzRank { samples, mix, dcg: dcg(gain, k) }
     }
 
-    /// The rankings drawn for a query and all that does not depend on α.
-    fn law(&self, query: ScoredQuery<'_>) -> Law {
-        let (rankings, wanted_energies) = draw(self.samples, query.labels, query.seed);
+    /// The sampled rankings of a query, and everything that does not depend on α.
+    fn distribution(&self, query: ScoredQuery<'_>) -> RankingDistribution {
+        let (rankings, target_energies) = draw(self.samples, query.labels, query.seed);
         let mut probabilities: Vec<f64> =
             rankings.iter().map(|places| -energy(places, query.scores)).collect();
         let log_likelihoods = probabilities.clone();
         let log_total = softmax(&mut probabilities);
-        let mut wanted: Vec<f64> = wanted_energies.iter().map(|energy| -energy).collect();
-        softmax(&mut wanted);
+        let mut targets: Vec<f64> = target_energies.iter().map(|energy| -energy).collect();
+        softmax(&mut targets);
         let log_likelihoods = log_likelihoods.iter().map(|minus_energy| minus_energy - log_total).collect();
-        Law { rankings, probabilities, log_likelihoods, wanted }
+        RankingDistribution { rankings, probabilities, log_likelihoods, targets }
     }
 
-    /// The loss; its derivative is added to `gradient`.
-    fn add_gradient(&self, law: &Law, labels: &[f32], gradient: &mut [f64]) -> f64 {
-        let Law { rankings, probabilities, log_likelihoods, wanted } = law;
+    /// Returns the loss and adds its derivative to `gradient`.
+    fn add_gradient(&self, distribution: &RankingDistribution, labels: &[f32], gradient: &mut [f64]) -> f64 {
+        let RankingDistribution { rankings, probabilities, log_likelihoods, targets } = distribution;
         let ideal = self.dcg.ideal(labels);
-        let worths: Vec<f64> = rankings.iter().map(|places| self.ndcg(places, labels, ideal)).collect();
-        let mean: f64 = probabilities.iter().zip(&worths).map(|(p, worth)| p * worth).sum();
-        let cross: f64 = wanted.iter().zip(log_likelihoods).map(|(p, log)| -p * log).sum();
+        let ndcgs: Vec<f64> = rankings.iter().map(|places| self.ndcg(places, labels, ideal)).collect();
+        let mean: f64 = probabilities.iter().zip(&ndcgs).map(|(p, ndcg)| p * ndcg).sum();
+        let cross: f64 = targets.iter().zip(log_likelihoods).map(|(p, log)| -p * log).sum();
         for (ranking, places) in rankings.iter().enumerate() {
             let p = probabilities[ranking];
-            let weight = self.mix * p * (worths[ranking] - mean) + (1.0 - self.mix) * (wanted[ranking] - p);
+            let weight = self.mix * p * (ndcgs[ranking] - mean) + (1.0 - self.mix) * (targets[ranking] - p);
             add_slopes(places, weight, gradient);
         }
-        // Without anything to gain NDCG says nothing.
+        // Without any gain, NDCG is undefined and contributes nothing.
         let lost = if ideal > 0.0 { 1.0 - mean } else { 0.0 };
         self.mix * lost.max(0.0) + (1.0 - self.mix) * cross
     }
@@ -98,13 +99,13 @@ impl QueryLoss for BoltzRank {
         if !has_two_grades(query.labels) {
             return 0.0;
         }
-        self.add_gradient(&self.law(query), query.labels, gradient)
+        self.add_gradient(&self.distribution(query), query.labels, gradient)
     }
 
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
         if has_two_grades(query.labels) {
-            self.law(query).add_curvature(curvature);
+            self.distribution(query).add_curvature(curvature);
         }
     }
 
@@ -112,27 +113,27 @@ impl QueryLoss for BoltzRank {
         gradient.fill(0.0);
         curvature.fill(0.0);
         if has_two_grades(query.labels) {
-            let law = self.law(query);
-            self.add_gradient(&law, query.labels, gradient);
-            law.add_curvature(curvature);
+            let distribution = self.distribution(query);
+            self.add_gradient(&distribution, query.labels, gradient);
+            distribution.add_curvature(curvature);
         }
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         has_two_grades(labels)
     }
 }
 
-struct Law {
-    /// The place of each document, from 0.
+struct RankingDistribution {
+    /// The position of each document, from 0.
     rankings: Vec<Vec<u32>>,
     probabilities: Vec<f64>,
     log_likelihoods: Vec<f64>,
-    /// The probabilities by grades.
-    wanted: Vec<f64>,
+    /// The probabilities given by the labels.
+    targets: Vec<f64>,
 }
 
-impl Law {
+impl RankingDistribution {
     /// `Σ_R P·(∂E/∂s)² − (Σ_R P·∂E/∂s)²`, the second derivative of `−ln P`.
     fn add_curvature(&self, curvature: &mut [f64]) {
         let mut means = vec![0.0; curvature.len()];
@@ -157,7 +158,7 @@ fn slope_of_place(n: usize) -> (f64, f64) {
 
 fn energy(places: &[u32], scores: &[f64]) -> f64 {
     let (factor, offset) = slope_of_place(places.len());
-    // Around their mean, which changes nothing, so that large scores keep their digits.
+    // Relative to the mean, which changes nothing but keeps the precision of large scores.
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
     factor
         * places
@@ -174,7 +175,7 @@ fn add_slopes(places: &[u32], weight: f64, gradient: &mut [f64]) {
     }
 }
 
-/// So many rankings of a query, as the place of each document, and their energies by grades.
+/// The positions of each document in the sampled rankings, and their energies by labels.
 fn draw(samples: usize, labels: &[f32], seed: u64) -> (Vec<Vec<u32>>, Vec<f64>) {
     let grades: Vec<f64> = labels.iter().map(|&label| grade(label).into()).collect();
     let best = grades.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -215,25 +216,26 @@ mod tests {
         sum * 2.0 / (n * (n - 1)) as f64
     }
 
-    fn law(rankings: &[Vec<u32>], scores: &[f64]) -> Vec<f64> {
+    fn distribution(rankings: &[Vec<u32>], scores: &[f64]) -> Vec<f64> {
         let powers: Vec<f64> = rankings.iter().map(|places| (-pair_energy(places, scores)).exp()).collect();
         let total: f64 = powers.iter().sum();
         powers.iter().map(|power| power / total).collect()
     }
 
     #[test]
-    fn expected_loss_and_likelihood_are_as_defined() {
+    fn expected_loss_and_likelihood_agree_with_the_definition() {
         let metric = parse("ndcg@2", &Conventions::default()).unwrap();
         let (labels, scores) = ([0.0, 2.0, 1.0, f32::NAN, 1.0], [0.3, -0.4, 1.1, 0.25, 2.0]);
         let (rankings, _) = draw(30, &labels, 9);
-        let (p, wanted) = (law(&rankings, &scores), law(&rankings, &[0.0, 2.0, 1.0, 0.0, 1.0]));
+        let (p, targets) =
+            (distribution(&rankings, &scores), distribution(&rankings, &[0.0, 2.0, 1.0, 0.0, 1.0]));
         let ndcg = |places: &Vec<u32>| {
             let mut order: Vec<u32> = (0..5).collect();
             order.sort_by_key(|&d| places[d as usize]);
             metric.value(&labels, &Ranking::from_order(order)).unwrap()
         };
         let mean: f64 = rankings.iter().zip(&p).map(|(places, p)| p * ndcg(places)).sum();
-        let cross: f64 = wanted.iter().zip(&p).map(|(wanted, p)| -wanted * p.ln()).sum();
+        let cross: f64 = targets.iter().zip(&p).map(|(targets, p)| -targets * p.ln()).sum();
         for mix in [0.0, 0.3, 1.0] {
             let loss = BoltzRank::new(30, mix, 2, Gain::Exp2);
             let query = ScoredQuery { labels: &labels, scores: &scores, seed: 9 };
@@ -243,9 +245,9 @@ mod tests {
         }
     }
 
-    /// With likelihood alone the curvature is the second derivative.
+    /// With the likelihood alone, the curvature is the second derivative.
     #[test]
-    fn the_curvature_of_the_likelihood_agrees_with_differences() {
+    fn the_curvature_of_the_likelihood_agrees_with_finite_differences() {
         let (labels, scores) = ([0.0, 2.0, 1.0, 0.0], [0.3, -0.4, 1.1, 0.25]);
         let loss = BoltzRank::new(50, 0.0, 0, Gain::Exp2);
         let mut bends = [f64::NAN; 4];
@@ -264,9 +266,9 @@ mod tests {
         }
     }
 
-    /// The first rankings are of any order, the last ones nearly perfect.
+    /// The first rankings are random, the last ones nearly perfect.
     #[test]
-    fn the_sample_reaches_from_any_order_to_good_ones() {
+    fn the_sample_ranges_from_random_to_nearly_perfect() {
         let labels: Vec<f32> = (0..20).map(|i| (i % 2) as f32).collect();
         let grades: Vec<f64> = labels.iter().map(|&r| r.into()).collect();
         let (rankings, energies) = draw(400, &labels, 1);
@@ -277,7 +279,7 @@ mod tests {
             assert!((energy - pair_energy(places, &grades)).abs() < 1e-12);
         }
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
-        // All of the 100 pairs of different grade in the right order.
+        // All of the 100 pairs with different labels in the right order.
         let least: f64 = -2.0 * 100.0 / 380.0;
         assert!(mean(&energies[..100]).abs() < 0.3 * least.abs());
         assert!((energies[399] - least).abs() < 1e-12);

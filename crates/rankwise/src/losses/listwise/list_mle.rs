@@ -1,18 +1,18 @@
-//! ListMLE (Xia, Liu, Wang, Zhang and Li, ICML 2008): the Plackett–Luce likelihood of the best order, by grades that may
-//! be tied.
+//! ListMLE (Xia, Liu, Wang, Zhang and Li, ICML 2008): the Plackett–Luce likelihood of the ranking by labels, with
+//! ties.
 //!
 //! ```text
-//! L(s) = Σ_g Σ_{l<m} ln(B + (1 − l/m)·A) − Σ_{i∈g} sᵢ       over all grades g but the lowest
-//! A = Σ_{i∈g} exp(sᵢ) ,   m = |g| ,   B = Σ exp(sⱼ) over all documents of lower grade
+//! L(s) = Σ_g Σ_{l<m} ln(B + (1 − l/m)·A) − Σ_{i∈g} sᵢ       over all distinct labels g except for the lowest
+//! A = Σ_{i∈g} exp(sᵢ) ,   m = |g| ,   B = Σ exp(sⱼ) over all documents with lower labels
 //! ```
-//! Documents of one grade have no best order. Of the m! orders, each gives a likelihood of its own; when l of a grade's
-//! documents have been placed, (1 − l/m)·A is what the rest of them have on average. This is how Efron (1977) treats
-//! ties in Cox's model: L depends on no order, is convex, no less than the mean over all orders (the logarithm is
-//! concave) and equal to it where tied documents have equal scores. Leaving l out (Breslow) would be looser by ln m! or
-//! so for each grade. Documents of the lowest grade are not placed: nothing comes after them, so their order is nobody's
-//! business, while placing them would pull their scores together.
+//! Documents with equal labels have no best order, and each of the m! orders has its own likelihood. After l
+//! documents of a label have been placed, (1 − l/m)·A is the average of what remains of them. This is Efron's (1977)
+//! treatment of ties in Cox's model: L does not depend on any order, is convex, is at least the mean over all orders
+//! (the logarithm is concave), and equals it if tied documents have equal scores. Without l (Breslow), it would be
+//! looser by about ln m! per label. Documents with the lowest label are not placed: nothing comes after them, so
+//! their order does not matter, while placing them would pull their scores together.
 //!
-//! From 0 up. O(n log n), the sort by grades; every sum is in units of the highest term in it.
+//! Not negative. O(n log n) for sorting by label. Every sum is relative to its largest term.
 
 use super::super::{QueryLoss, ScoredQuery};
 use super::has_two_grades;
@@ -21,13 +21,12 @@ use crate::rank::grade;
 
 pub(in super::super) const CARD: Card = Card {
     name: "list-mle",
-    title: "Plackett–Luce likelihood",
-    summary: "Minus the logarithm of the likelihood that documents are placed from the best grade down, one after \
-              the other.",
+    title: "Plackett–Luce likelihood (ListMLE)",
+    summary: "The negative log-likelihood of the ranking by labels under the Plackett–Luce model of the scores.",
     citations: &["xia2008listwise", "efron1977efficiency"],
 };
 
-/// Minus the logarithm of the likelihood of an order by grades.
+/// The negative log-likelihood of the ranking by labels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ListMle;
 
@@ -44,17 +43,17 @@ impl QueryLoss for ListMle {
         self.derivatives(query, gradient, Some(curvature));
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         has_two_grades(labels)
     }
 }
 
-/// The documents of one grade, and of all lower ones, in units of `exp(top)`.
+/// The documents of one label and of all lower ones, in units of `exp(top)`.
 struct Level {
-    /// Where its documents are in the order of grades.
+    /// The range of its documents in the order by label.
     first: usize,
     end: usize,
-    /// The highest score of this grade and the lower ones.
+    /// The highest score of this label and the lower ones.
     top: f64,
     /// A
     tied: f64,
@@ -85,7 +84,7 @@ impl ListMle {
             unit = level.top;
             let mut own = above;
             let documents = &order[level.first..level.end];
-            // The lowest grade is not placed.
+            // Documents with the lowest label are not placed.
             if level.first > 0 {
                 let size = documents.len() as f64;
                 for placed in 0..documents.len() {
@@ -110,8 +109,8 @@ impl ListMle {
     }
 }
 
-/// Sums of a/c and (a/c)² over the places that are filled, where the c documents' terms remain and a is the part that a
-/// document's term has in that.
+/// Sums of a/c and (a/c)² over the filled positions, where c is the sum of the remaining terms and a the fraction of
+/// a document's term that remains.
 #[derive(Clone, Copy, Default)]
 struct Shares {
     once: f64,
@@ -125,14 +124,14 @@ impl Shares {
         self.squared += share * share;
     }
 
-    /// From units of one exponential to those of another, `ratio` times as large.
+    /// Converts the sums to another unit, `ratio` times as large.
     fn rescale(&mut self, ratio: f64) {
         self.once *= ratio;
         self.squared *= ratio * ratio;
     }
 }
 
-/// The grades from the lowest up; `order` is that of grades.
+/// The distinct labels in ascending order; `order` is sorted by label.
 fn levels(query: ScoredQuery<'_>, order: &[usize]) -> Vec<Level> {
     let (mut levels, mut first): (Vec<Level>, usize) = (Vec::new(), 0);
     let grades = order.chunk_by(|&a, &b| grade(query.labels[a]) == grade(query.labels[b]));
@@ -154,7 +153,7 @@ mod tests {
     use crate::rng;
     use rand::RngExt;
 
-    /// Minus the logarithm of the Plackett–Luce likelihood of the first `placed` documents of an order.
+    /// The negative log-likelihood of the first `placed` documents of an order under Plackett–Luce.
     fn plackett_luce(order: &[usize], placed: usize, scores: &[f64]) -> f64 {
         let left = |from: usize| order[from..].iter().map(|&d| scores[d].exp()).sum::<f64>();
         (0..placed).map(|place| left(place).ln() - scores[order[place]]).sum()
@@ -180,7 +179,7 @@ mod tests {
         ListMle.value_and_gradient(query, &mut vec![f64::NAN; labels.len()])
     }
 
-    /// Every document of a grade above the lowest against all of its grade and below.
+    /// Every document above the lowest label against all documents with its label and below.
     fn breslow(labels: &[f32], scores: &[f64]) -> f64 {
         let n = labels.len();
         let placed = (0..n).filter(|&i| labels.iter().any(|r| *r < labels[i]));
@@ -189,8 +188,8 @@ mod tests {
         placed.map(|i| left(i).ln() - scores[i]).sum()
     }
 
-    /// Against the mean over all orders of tied documents: no less, equal where they are tied in score too, and where
-    /// there are no ties; and no more than Breslow's form.
+    /// Compared with the mean over all orders of tied documents: at least it, equal if tied documents have equal
+    /// scores and if there are no ties; and at most Breslow's form.
     #[test]
     fn all_orders_of_tied_documents() {
         let mut random = rng::stream(3, &[]);
@@ -221,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Grades 1, 1, 0 and scores ln 2, ln 4, 0: ln(1 + 6) + ln(1 + 3) − ln 8.
+    /// Labels 1, 1, 0 and scores ln 2, ln 4, 0: ln(1 + 6) + ln(1 + 3) − ln 8.
     #[test]
     fn three_documents_by_hand() {
         let scores = [2_f64.ln(), 4_f64.ln(), 0.0];
@@ -238,7 +237,7 @@ mod tests {
         }
     }
 
-    /// The worst score far below the best: sums of either are not lost in those of the other.
+    /// The lowest score is far below the highest: neither sum is lost in the other.
     #[test]
     fn scores_far_apart() {
         let labels = [2.0, 1.0, 0.0, 0.0];

@@ -1,10 +1,10 @@
-//! ListNet (Cao, Qin, Liu, Tsai and Li, ICML 2007), by the document that comes first.
+//! ListNet (Cao, Qin, Liu, Tsai and Li, ICML 2007), with top-one probabilities.
 //!
 //! ```text
 //! tᵢ = exp(rᵢ) / Σⱼ exp(rⱼ) ,   pᵢ = exp(sᵢ) / Σⱼ exp(sⱼ) ,   L(s) = −Σᵢ tᵢ ln pᵢ
 //! ```
-//! Convex; from the entropy of t up, which scores equal to the grades reach. O(n). Queries of one grade ask for no order
-//! and count 0.
+//! Convex. The minimum is the entropy of t, at scores equal to the labels. O(n). Queries whose labels are all equal
+//! do not contribute.
 
 use super::super::{QueryLoss, ScoredQuery};
 use super::has_two_grades;
@@ -14,12 +14,12 @@ use crate::rank::grade;
 
 pub(in super::super) const CARD: Card = Card {
     name: "list-net",
-    title: "Top-one cross-entropy",
-    summary: "Cross-entropy of each document's probability to come first, by scores and by grades.",
+    title: "Top-one cross-entropy (ListNet)",
+    summary: "The cross-entropy between the softmax of the labels and the softmax of the scores.",
     citations: &["cao2007learning"],
 };
 
-/// Cross-entropy of the document that comes first.
+/// Cross-entropy of top-one probabilities.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ListNet;
 
@@ -38,7 +38,7 @@ impl QueryLoss for ListNet {
         if has_two_grades(query.labels) { curvature(query.scores, out) } else { out.fill(0.0) }
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         has_two_grades(labels)
     }
 }
@@ -47,7 +47,7 @@ impl QueryLoss for ListNet {
 mod tests {
     use super::*;
 
-    /// Grades ln 3 and 0 ask for probabilities ¾ and ¼; equal scores give ½ to each.
+    /// Labels ln 3 and 0 have the target probabilities ¾ and ¼; equal scores give ½ each.
     #[test]
     fn two_documents_by_hand() {
         let labels = [3_f32.ln(), f32::NAN];
@@ -60,9 +60,9 @@ mod tests {
         assert_eq!(bends, [0.25; 2]);
     }
 
-    /// Least where scores are grades: there it is the entropy, and flat.
+    /// The minimum is at scores equal to the labels: there the loss is the entropy and the gradient is 0.
     #[test]
-    fn grades_are_the_best_scores() {
+    fn the_labels_are_the_optimal_scores() {
         let labels = [2.0, 0.0, 1.0, 0.0];
         let total: f64 = labels.iter().map(|r: &f32| f64::from(*r).exp()).sum();
         let entropy: f64 =

@@ -1,4 +1,4 @@
-//! Smooth losses of a query's whole list of documents.
+//! Smooth losses over the whole list of documents of a query.
 
 mod approx_ndcg;
 mod boltz_rank;
@@ -27,18 +27,18 @@ pub use soft_rank::SoftRank;
 pub(super) use xe_ndcg::CARD as XE_NDCG;
 pub use xe_ndcg::XeNdcg;
 
-/// Whether there are documents of different grade.
+/// Whether there are documents with different labels.
 fn has_two_grades(labels: &[f32]) -> bool {
     labels.iter().any(|&label| grade(label) != grade(labels[0]))
 }
 
-/// DCG down to place `k`, or of all places where that is 0.
+/// DCG with cutoff `k`; 0 for none.
 fn dcg(gain: Gain, k: usize) -> Dcg {
     let conventions = Conventions { gain, discount: Discount::Log2, ..Conventions::default() };
     Dcg::new(&conventions, if k == 0 { usize::MAX } else { k })
 }
 
-/// What the documents gain, each divided by the best DCG there is, unless all gain the same.
+/// The gains of the documents divided by the ideal DCG; `None` if all gains are equal.
 fn shares_of_ideal(dcg: &Dcg, labels: &[f32]) -> Option<Vec<f64>> {
     let mut gains: Vec<f64> = labels.iter().map(|&label| dcg.gains.of(label)).collect();
     if gains.iter().all(|gain| *gain == gains[0]) {
@@ -49,7 +49,7 @@ fn shares_of_ideal(dcg: &Dcg, labels: &[f32]) -> Option<Vec<f64>> {
     Some(gains)
 }
 
-/// Whether documents differ in what they gain.
+/// Whether there are documents with different gains.
 fn has_two_gains(dcg: &Dcg, labels: &[f32]) -> bool {
     labels.iter().any(|&label| dcg.gains.of(label) != dcg.gains.of(labels[0]))
 }

@@ -1,15 +1,16 @@
 //! RankCosine (Qin, Zhang, Tsai, Wang, Liu and Li, Information Processing and Management 2008): the angle between the
-//! vector of scores and the vector of grades.
+//! vector of scores and the vector of labels.
 //!
 //! ```text
 //! L(s) = ½ (1 − a·b / (‖a‖ √(‖b‖² + nε²))) ,     a = r − mean r ,  b = s − mean s
 //! ```
-//! Two departures from the paper. Scores and grades are taken less their means, since an order does not depend on an
-//! offset; with `centred` false they are taken as they stand, as in the paper. And the cosine has neither a slope nor a
-//! value at equal scores, where all learning starts, nor any preference for a size of scores, so that a penalty on the
-//! weights would have no optimum: ε, in the units of scores, settles both. For scores far above ε it is the paper's loss.
+//! This differs from the paper in two ways. First, the means of scores and labels are subtracted, because a ranking
+//! does not depend on an offset; with `centred` false they are not, as in the paper. Second, the cosine is undefined
+//! at equal scores, where training starts, and it does not depend on the scale of the scores, so regularised weights
+//! would have no optimum. ε, in the units of scores, fixes both. For scores much larger than ε, the loss is that of
+//! the paper.
 //!
-//! From 0 to 1, not convex. O(n).
+//! Values are from 0 to 1; not convex. O(n).
 
 use super::super::{QueryLoss, ScoredQuery};
 use crate::card::Card;
@@ -17,17 +18,17 @@ use crate::rank::grade;
 
 pub(in super::super) const CARD: Card = Card {
     name: "rank-cosine",
-    title: "Cosine of scores and grades",
-    summary: "Half of one minus the cosine between the vectors of scores and of grades, each less its mean.",
+    title: "Cosine of scores and labels (RankCosine)",
+    summary: "Half of one minus the cosine between the centred vectors of scores and labels.",
     citations: &["qin2008query"],
 };
 
-/// Half of one minus the cosine of scores and grades.
+/// Half of one minus the cosine between scores and labels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankCosine {
-    /// ε: how large scores must be to count in full, above 0.
+    /// ε: the scale of scores below which the loss is damped, above 0.
     pub unit: f64,
-    /// Whether scores and grades are taken less their means.
+    /// Whether to subtract the means of scores and labels.
     pub centred: bool,
 }
 
@@ -38,7 +39,7 @@ impl Default for RankCosine {
 }
 
 impl RankCosine {
-    /// Grades as a vector of length 1, unless they are all 0.
+    /// The labels as a unit vector; `None` if they are all 0.
     fn direction(&self, labels: &[f32]) -> Option<Vec<f64>> {
         let mut wanted: Vec<f64> = labels.iter().map(|&label| grade(label).into()).collect();
         // Not by the mean, which may be rounded.
@@ -80,16 +81,16 @@ impl QueryLoss for RankCosine {
         0.5 * (1.0 - cosine)
     }
 
-    /// `1/(2(‖b‖² + nε²))`: L is a quarter of the squared distance between the directions of scores and grades, and this
-    /// its second derivative where the length of the scores is held fast.
+    /// `1/(2(‖b‖² + nε²))`: L is a quarter of the squared distance between the directions of scores and labels, and
+    /// this is its second derivative with the norm of the scores fixed.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
         let mut scores = query.scores.to_vec();
         self.centre(&mut scores);
         let length = self.length(&scores);
-        curvature.fill(if self.is_informed_by(query.labels) { 0.5 / (length * length) } else { 0.0 });
+        curvature.fill(if self.has_signal(query.labels) { 0.5 / (length * length) } else { 0.0 });
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         self.direction(labels).is_some()
     }
 }
@@ -106,7 +107,7 @@ mod tests {
         loss.value_and_gradient(ScoredQuery { labels, scores, seed: 0 }, &mut vec![f64::NAN; labels.len()])
     }
 
-    /// Angles of 0, 60, 90 and 180 degrees, by scores so large that ε is nothing.
+    /// Angles of 0, 60, 90 and 180 degrees, with scores so large that ε is negligible.
     #[test]
     fn angles_by_hand() {
         let plain = RankCosine { unit: 1e-3, centred: false };
@@ -116,15 +117,16 @@ mod tests {
             let found = value(plain, &[2.0, 0.0], &scores.map(|s| 1e6 * s));
             assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
         }
-        // Less their means, two documents are in the right order or in the wrong one.
+        // After subtracting the means, two documents are either in the right order or in the wrong one.
         let centred = RankCosine { centred: true, ..plain };
         assert!(value(centred, &[2.0, f32::NAN], &[1e6, 3.0]) < 1e-12);
         assert!(value(centred, &[2.0, 0.0], &[1.0, 1e6]) > 1.0 - 1e-12);
     }
 
-    /// Scores of 3, 1, 1, −1 are 2, 0, 0, −2 less their mean, of length √8; grades 1, 0, 0, −1 less theirs, of √2.
+    /// Scores 3, 1, 1, −1 minus their mean are 2, 0, 0, −2, with norm √8; labels 1, 0, 0, −1 minus theirs have norm
+    /// √2.
     #[test]
-    fn the_unit_by_hand() {
+    fn epsilon_by_hand() {
         let expected = 0.5 * (1.0 - 4.0 / (2_f64.sqrt() * (8.0_f64 + 4.0 * 0.25).sqrt()));
         let found =
             value(RankCosine { unit: 0.5, centred: true }, &[2.0, 1.0, 1.0, 0.0], &[3.0, 1.0, 1.0, -1.0]);

@@ -1,25 +1,24 @@
-//! SoftRank (Taylor, Guiver, Robertson and Minka, WSDM 2008): expected NDCG where every score is known only up to a
-//! Gaussian error.
+//! SoftRank (Taylor, Guiver, Robertson and Minka, WSDM 2008): the expected NDCG if every score has a Gaussian error.
 //!
 //! ```text
 //! Sᵢ ~ N(sᵢ, σ²) ,    πᵢⱼ = Pr(Sᵢ > Sⱼ) = ½ erfc((sⱼ − sᵢ)/2σ)
 //! pⱼ(r) ← (1 − πᵢⱼ)·pⱼ(r) + πᵢⱼ·pⱼ(r − 1)  for every i ≠ j in turn, from pⱼ(0) = 1 ;      r from 0
 //! L(s) = 1 − Σⱼ gⱼ Σ_{r<k} pⱼ(r)/log₂(2 + r) ,    g = gain/ideal@k
 //! ```
-//! The number of documents ahead of j is taken for a sum of independent events, which makes its distribution a
-//! recursion; that each comparison has the same Sⱼ is left out, in the paper as here. The derivative by π is the
-//! recursion run backwards, on what each rank would be worth from there on:
+//! The number of documents ahead of j is treated as a sum of independent events, so its distribution follows a
+//! recursion. That all comparisons share the same Sⱼ is ignored, in the paper as here. The derivative by π is the
+//! recursion run backwards on λ, the expected discount from each rank:
 //!
 //! ```text
 //! λ(r) = 1/log₂(2 + r) at the end ;   ∂/∂πᵢⱼ = Σ_r pⱼ(r)·(λ(r + 1) − λ(r)) ,   λ(r) ← (1 − πᵢⱼ)·λ(r) + πᵢⱼ·λ(r + 1)
 //! ```
-//! with pⱼ as it was before i. Only the first k ranks are followed, and of these only the ones of some probability, a few
-//! times √n: O(n·min(k, √n)) for each document that gains something. From 0 to 1, not convex. The second derivative by a
-//! difference of scores changes its sign with it; for the curvature it is taken as large as it gets at a difference of
-//! one deviation, √2σ, for every pair.
+//! with pⱼ as before i. Only the first k ranks are followed, and only those with non-negligible probability, a few
+//! times √n: O(n·min(k, √n)) per document with a positive gain. Values are from 0 to 1; not convex. The second
+//! derivative by a score difference changes its sign with the difference; for the curvature, every pair uses its
+//! largest magnitude, which is at a difference of one standard deviation, √2σ.
 //!
-//! At equal scores all documents are likely to be in the middle: with a small k of a long list hardly any rank that counts
-//! is within reach, and the loss is flat. Hence all places count unless asked otherwise.
+//! At equal scores, all documents are likely to be in the middle. With a small k and a long list, hardly any counted
+//! rank is within reach, and the loss is flat. Therefore all ranks count by default.
 
 use super::super::{QueryLoss, ScoredQuery};
 use super::{dcg, has_two_gains, shares_of_ideal};
@@ -31,12 +30,12 @@ use std::f64::consts::PI;
 
 pub(in super::super) const CARD: Card = Card {
     name: "soft-rank",
-    title: "SoftNDCG",
-    summary: "One minus the expected NDCG at k where each score has a Gaussian error.",
+    title: "SoftNDCG (SoftRank)",
+    summary: "One minus the expected NDCG@k if each score has a Gaussian error.",
     citations: &["taylor2008softrank"],
 };
 
-/// Ranks of less than this probability are not followed.
+/// Ranks with a smaller probability than this are not followed.
 const TINY: f64 = 1e-20;
 
 /// One minus the expected NDCG under Gaussian errors of the scores.
@@ -48,29 +47,30 @@ pub struct SoftRank {
 }
 
 impl SoftRank {
-    /// With errors of a standard deviation that is finite and above 0, down to place `k`; 0 for all.
+    /// Creates the loss with the standard deviation of errors, finite and above 0, and the cutoff `k`; 0 for none.
     pub fn new(deviation: f64, k: usize, gain: Gain) -> Self {
         SoftRank { deviation, k, dcg: dcg(gain, k) }
     }
 
-    /// The loss; `add` is given two documents and the derivative by the score of the first, of which the second has the
-    /// opposite.
+    /// Returns the loss. `add` is called with two documents and the derivative by the score of the first; that of the
+    /// second has the opposite sign.
     fn each_pair(&self, query: ScoredQuery<'_>, mut add: impl FnMut(usize, usize, f64)) -> f64 {
         let Some(gains) = shares_of_ideal(&self.dcg, query.labels) else { return 0.0 };
         let n = query.scores.len();
         let ranks = if self.k == 0 { n } else { self.k.min(n) };
         let discounts: Vec<f64> = (0..ranks).map(|place| self.dcg.discounts.at(place)).collect();
-        let mut law = RankLaw::new(n, ranks);
+        let mut distribution = RankDistribution::new(n, ranks);
         let (spread, mut value) = (2.0 * self.deviation, 1.0);
         for (j, gain) in gains.iter().enumerate().filter(|(_, gain)| **gain > 0.0) {
             let leads = query.scores.iter().map(|score| (score - query.scores[j]) / spread).enumerate();
             let ahead = leads.clone().map(|(i, lead)| if i == j { 0.0 } else { 0.5 * erfc(-lead) });
-            law.ahead.clear();
-            law.ahead.extend(ahead);
-            value -= gain * Arch::new().dispatch(Recursion { law: &mut law, discounts: &discounts });
+            distribution.ahead.clear();
+            distribution.ahead.extend(ahead);
+            value -= gain
+                * Arch::new().dispatch(Recursion { distribution: &mut distribution, discounts: &discounts });
             for (i, lead) in leads.filter(|(i, _)| *i != j) {
                 let density = (-lead * lead).exp() / (PI.sqrt() * spread);
-                add(i, j, -gain * law.slopes[i] * density);
+                add(i, j, -gain * distribution.slopes[i] * density);
             }
         }
         value.max(0.0)
@@ -109,37 +109,38 @@ impl QueryLoss for SoftRank {
         });
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         has_two_gains(&self.dcg, labels)
     }
 }
 
-/// The distribution of one document's rank, and the derivatives of what it is worth.
-struct RankLaw {
-    /// π: the probability of each other document to be ahead.
+/// The distribution of one document's rank, and the derivatives of its expected discount.
+struct RankDistribution {
+    /// π: the probability of each other document being ahead.
     ahead: Vec<f64>,
-    /// p before each of them was counted.
-    rows: Vec<Row>,
-    /// What the rows hold.
+    /// The range of p before each document was included.
+    rows: Vec<RankRange>,
+    /// The probabilities of all ranges.
     steps: Vec<f64>,
-    /// λ, with a rank of worth 0 at the end.
-    worths: Vec<f64>,
+    /// λ, with 0 after the last rank.
+    later_discounts: Vec<f64>,
     /// The derivative by each π.
     slopes: Vec<f64>,
 }
 
-/// The ranks of some probability, `low..high`: their probabilities begin at `at + 1`, with about 0 before and after.
+/// The ranks with non-negligible probability, `low..high`. Their probabilities start at `at + 1`, and those before
+/// and after are about 0.
 #[derive(Clone, Copy)]
-struct Row {
+struct RankRange {
     at: usize,
     low: usize,
     high: usize,
 }
 
-impl Row {
-    /// Without ranks of next to no probability at either end.
+impl RankRange {
+    /// Removes ranks with negligible probability at both ends.
     #[inline(always)]
-    fn trimmed(mut self, steps: &[f64]) -> Row {
+    fn trimmed(mut self, steps: &[f64]) -> RankRange {
         while self.low + 1 < self.high && steps[self.at + 1] < TINY {
             self.at += 1;
             self.low += 1;
@@ -156,21 +157,21 @@ impl Row {
     }
 }
 
-impl RankLaw {
+impl RankDistribution {
     fn new(n: usize, ranks: usize) -> Self {
-        RankLaw {
+        RankDistribution {
             ahead: Vec::with_capacity(n),
             rows: Vec::with_capacity(n),
             steps: Vec::new(),
-            worths: vec![0.0; ranks + 1],
+            later_discounts: vec![0.0; ranks + 1],
             slopes: vec![0.0; n],
         }
     }
 }
 
-/// The recursion to the end and back; gives the expected discount.
+/// Runs the recursion forwards and backwards, and returns the expected discount.
 struct Recursion<'a> {
-    law: &'a mut RankLaw,
+    distribution: &'a mut RankDistribution,
     discounts: &'a [f64],
 }
 
@@ -179,12 +180,12 @@ impl NullaryFnOnce for Recursion<'_> {
 
     #[inline(always)]
     fn call(self) -> f64 {
-        let RankLaw { ahead, rows, steps, worths, slopes } = self.law;
+        let RankDistribution { ahead, rows, steps, later_discounts, slopes } = self.distribution;
         let width = self.discounts.len();
         rows.clear();
         steps.clear();
         steps.extend([0.0, 1.0, 0.0]);
-        let mut row = Row { at: 0, low: 0, high: 1 };
+        let mut row = RankRange { at: 0, low: 0, high: 1 };
         for &pi in ahead.iter() {
             let (at, high) = (steps.len(), (row.high + 1).min(width));
             let length = high - row.low;
@@ -192,14 +193,14 @@ impl NullaryFnOnce for Recursion<'_> {
             let (before, after) = steps.split_at_mut(at);
             advance(pi, &before[row.at..=row.at + length], &mut after[1..=length]);
             rows.push(row);
-            row = Row { at, low: row.low, high }.trimmed(steps);
+            row = RankRange { at, low: row.low, high }.trimmed(steps);
         }
-        worths[..width].copy_from_slice(self.discounts);
+        later_discounts[..width].copy_from_slice(self.discounts);
         let last = row.probabilities(steps).iter().zip(&self.discounts[row.low..]);
         let expected = last.map(|(p, discount)| p * discount).sum();
-        // What λ was later on stands for what it is now outside a row, where there is no probability to speak of.
+        // Outside a range, a later λ is used in place of the current one; the probability there is negligible.
         for (i, row) in rows.iter().enumerate().rev() {
-            slopes[i] = go_back(ahead[i], row.probabilities(steps), &mut worths[row.low..=row.high]);
+            slopes[i] = go_back(ahead[i], row.probabilities(steps), &mut later_discounts[row.low..=row.high]);
         }
         expected
     }
@@ -215,14 +216,14 @@ fn advance(pi: f64, before: &[f64], after: &mut [f64]) {
     }
 }
 
-/// The derivative by π of one document, whose share `worths` are then without.
+/// The derivative by π of one document; removes that document from `later_discounts`.
 #[inline(always)]
-fn go_back(pi: f64, before: &[f64], worths: &mut [f64]) -> f64 {
+fn go_back(pi: f64, before: &[f64], later_discounts: &mut [f64]) -> f64 {
     let mut slope = 0.0;
     for (r, p) in before.iter().enumerate() {
-        let step = worths[r + 1] - worths[r];
+        let step = later_discounts[r + 1] - later_discounts[r];
         slope += p * step;
-        worths[r] += pi * step;
+        later_discounts[r] += pi * step;
     }
     slope
 }
@@ -233,7 +234,7 @@ mod tests {
     use crate::rng;
     use rand::RngExt;
 
-    /// All outcomes of comparing document `j` with the others, each on its own.
+    /// Enumerates all outcomes of independent comparisons of document `j` with the others.
     fn enumerated(ahead: &[f64], discounts: &[f64]) -> f64 {
         (0..1_usize << ahead.len())
             .map(|outcome| {
@@ -249,30 +250,30 @@ mod tests {
     }
 
     #[test]
-    fn the_recursion_agrees_with_all_outcomes() {
+    fn the_recursion_agrees_with_enumeration() {
         let mut random = rng::stream(2, &[]);
         for (n, k) in (0..=7).flat_map(|n| [(n, 1), (n, 3), (n, n + 1)]) {
             let ahead: Vec<f64> = (0..n).map(|_| random.random()).collect();
             let discounts: Vec<f64> = (0..k).map(|r| 1.0 / (2.0 + r as f64).log2()).collect();
-            let mut law = RankLaw::new(n, k);
-            law.ahead.extend(&ahead);
-            let found = Recursion { law: &mut law, discounts: &discounts }.call();
+            let mut distribution = RankDistribution::new(n, k);
+            distribution.ahead.extend(&ahead);
+            let found = Recursion { distribution: &mut distribution, discounts: &discounts }.call();
             assert!((found - enumerated(&ahead, &discounts)).abs() < 1e-14);
             for i in 0..n {
-                // Linear in every π.
+                // The expectation is linear in every π.
                 let with = |pi: f64| {
                     let mut ahead = ahead.clone();
                     ahead[i] = pi;
                     enumerated(&ahead, &discounts)
                 };
-                assert!((law.slopes[i] - (with(1.0) - with(0.0))).abs() < 1e-14);
+                assert!((distribution.slopes[i] - (with(1.0) - with(0.0))).abs() < 1e-14);
             }
         }
     }
 
-    /// A long list, where most ranks are out of reach, against every rank followed.
+    /// A long list with most ranks out of reach, compared with a recursion over every rank.
     #[test]
-    fn ranks_out_of_reach_are_not_missed() {
+    fn negligible_ranks_do_not_change_the_result() {
         let mut random = rng::stream(6, &[]);
         let n = 300;
         let ahead: Vec<f64> = (0..n).map(|i| random.random::<f64>() * [1.0, 0.1, 1e-9][i % 3]).collect();
@@ -288,11 +289,11 @@ mod tests {
                 }
                 p.iter().zip(&discounts).map(|(p, discount)| p * discount).sum::<f64>()
             };
-            let mut law = RankLaw::new(n, k);
-            law.ahead.extend(&ahead);
-            let found = Recursion { law: &mut law, discounts: &discounts }.call();
+            let mut distribution = RankDistribution::new(n, k);
+            distribution.ahead.extend(&ahead);
+            let found = Recursion { distribution: &mut distribution, discounts: &discounts }.call();
             assert!((found - followed(&ahead)).abs() < 1e-13);
-            assert!(law.steps.len() < n * 100);
+            assert!(distribution.steps.len() < n * 100);
             for i in [0, 1, 2, 150, 299] {
                 let with = |pi: f64| {
                     let mut ahead = ahead.clone();
@@ -300,14 +301,18 @@ mod tests {
                     followed(&ahead)
                 };
                 let slope = with(1.0) - with(0.0);
-                assert!((law.slopes[i] - slope).abs() < 1e-13, "{k}: {} for {slope}", law.slopes[i]);
+                assert!(
+                    (distribution.slopes[i] - slope).abs() < 1e-13,
+                    "{k}: {} for {slope}",
+                    distribution.slopes[i]
+                );
             }
         }
     }
 
-    /// Comparisons drawn at random, each with errors of its own, by Box and Muller.
+    /// Comparisons with independent Gaussian errors (Box–Muller).
     #[test]
-    fn drawn_comparisons_have_this_mean() {
+    fn the_loss_agrees_with_simulated_comparisons() {
         let (labels, scores): ([f32; 5], [f64; 5]) = ([2.0, 0.0, 1.0, 0.0, 1.0], [0.4, 0.9, -0.3, 0.1, 0.6]);
         let (deviation, k, draws) = (0.6, 3, 60_000);
         let mut random = rng::stream(4, &[]);
@@ -333,22 +338,22 @@ mod tests {
         assert!((found - (1.0 - mean)).abs() < 0.006, "{found} for {}", 1.0 - mean);
     }
 
-    /// For two documents there is one comparison, so the law of ranks is exact.
+    /// Two documents have one comparison, so the distribution of ranks is exact.
     #[test]
     fn two_documents_have_the_exact_expectation() {
-        // Φ(1) for scores one deviation of their difference apart.
+        // Φ(1), for scores that differ by one standard deviation of their difference.
         let loss = SoftRank::new(1.0, 0, Gain::Exp2);
         let query = ScoredQuery { labels: &[1.0, f32::NAN], scores: &[2_f64.sqrt(), 0.0], seed: 0 };
         let found = loss.value_and_gradient(query, &mut [f64::NAN; 2]);
         let wins = 0.841_344_746_068_542_9;
         let expected = (1.0 - wins) * (1.0 - 1.0 / 3_f64.log2());
-        // The error function is known to 1e-10 or so.
+        // The error function is precise to about 1e-10.
         assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
     }
 
-    /// Without errors it is one minus NDCG@k.
+    /// With negligible errors, it is one minus NDCG@k.
     #[test]
-    fn small_errors_leave_ndcg() {
+    fn small_errors_give_ndcg() {
         let metric = crate::metrics::parse("ndcg@3", &crate::metrics::Conventions::default()).unwrap();
         let (labels, scores) = ([0.0, 2.0, 1.0, 1.0, 0.0, 3.0], [0.1, 0.4, -0.2, 0.8, 0.3, 0.0]);
         let expected = 1.0 - metric.value(&labels, &crate::rank::Ranking::by_scores(&scores)).unwrap();

@@ -1,10 +1,10 @@
-//! The probability of each document to come first, and its cross-entropy with one that is wanted.
+//! Softmax (top-one) probabilities, and their cross-entropy with target probabilities.
 //!
 //! ```text
 //! pᵢ = exp(sᵢ) / Σⱼ exp(sⱼ) ,   L = −Σᵢ tᵢ ln pᵢ ,   ∂L/∂sᵢ = pᵢ − tᵢ ,   ∂²L/∂sᵢ² = pᵢ(1 − pᵢ)        Σ t = 1
 //! ```
 
-/// Overwrites `scores` with probabilities; gives back the logarithm of `Σ exp(s)`.
+/// Overwrites `scores` with their softmax; returns the log-sum-exp.
 pub(super) fn softmax(scores: &mut [f64]) -> f64 {
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     scores.iter_mut().for_each(|score| *score = (*score - best).exp());
@@ -13,7 +13,7 @@ pub(super) fn softmax(scores: &mut [f64]) -> f64 {
     best + total.ln()
 }
 
-/// Cross-entropy of `targets`, which add up to 1, with the probabilities of `scores`.
+/// Cross-entropy between `targets`, which sum to 1, and the softmax of `scores`.
 pub(super) fn cross_entropy(targets: &[f64], scores: &[f64], gradient: &mut [f64]) -> f64 {
     gradient.copy_from_slice(scores);
     let log_total = softmax(gradient);
@@ -25,7 +25,7 @@ pub(super) fn cross_entropy(targets: &[f64], scores: &[f64], gradient: &mut [f64
     value
 }
 
-/// The diagonal of its second derivative.
+/// The diagonal of the second derivative.
 pub(super) fn curvature(scores: &[f64], out: &mut [f64]) {
     out.copy_from_slice(scores);
     softmax(out);

@@ -1,23 +1,24 @@
-//! Grades as numbers without gaps, and weights of pairs by them.
+//! Labels as consecutive grade numbers, and weights of pairs by them.
 
 use crate::rank::grade;
 
-/// Whole grades below this are their own numbers; others are sorted first.
+/// Integer labels below this are used as grade numbers directly; otherwise the distinct labels are sorted.
 const COUNTED_GRADES: usize = 32;
 
-/// What a pair of documents counts by its two grades.
+/// The weight of a pair of documents by its two labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GradeWeights {
-    /// Ascending.
+    /// The grades, in ascending order.
     grades: Vec<f32>,
     /// `better·n + worse` holds the weight of that pair of grade numbers; 0 unless better is above worse.
     table: Vec<f64>,
 }
 
 impl GradeWeights {
-    /// Weights from `weight(better, worse)`, finite and never negative, for any two of the grades given.
+    /// Creates the weights `weight(better, worse)` of any two of the given grades. They must be finite and not
+    /// negative.
     ///
-    /// A grade between two of them counts as the lower, one below all of them as the lowest.
+    /// A label between two grades counts as the lower one, and a label below all grades as the lowest.
     pub fn new(mut grades: Vec<f32>, weight: impl Fn(f32, f32) -> f64) -> GradeWeights {
         grades.sort_by(f32::total_cmp);
         grades.dedup_by(|a, b| a == b);
@@ -33,7 +34,7 @@ impl GradeWeights {
         GradeWeights { grades, table }
     }
 
-    /// What a pair of these grades counts.
+    /// The weight of a pair with these labels.
     pub fn of(&self, better: f32, worse: f32) -> f64 {
         if self.grades.is_empty() {
             return 0.0;
@@ -50,7 +51,7 @@ impl GradeWeights {
         self.grades.partition_point(|g| *g <= label).saturating_sub(1)
     }
 
-    /// Whether some pair counts among so many documents of each grade number.
+    /// Whether any pair has a positive weight, given the number of documents of each grade number.
     pub(super) fn count_some(&self, counts: &[u32]) -> bool {
         let there = |&g: &usize| counts[g] > 0;
         let all = 0..self.grades.len();
@@ -60,20 +61,21 @@ impl GradeWeights {
     }
 }
 
-/// A query's documents with their grades as numbers from 0 that ascend as grades do.
-pub(super) struct Numbered {
-    /// One per document.
+/// The documents of a query with their labels as grade numbers: consecutive integers from 0, in ascending order of
+/// the labels.
+pub(super) struct GradedDocuments {
+    /// The grade number of each document.
     pub numbers: Vec<u32>,
-    /// Documents of each number.
+    /// The number of documents of each grade number.
     pub counts: Vec<u32>,
 }
 
-impl Numbered {
-    pub fn new(labels: &[f32], weights: Option<&GradeWeights>) -> Numbered {
+impl GradedDocuments {
+    pub fn new(labels: &[f32], weights: Option<&GradeWeights>) -> GradedDocuments {
         let mut numbered = match weights {
             Some(weights) => {
                 let numbers = labels.iter().map(|&l| weights.number(l) as u32).collect();
-                Numbered { numbers, counts: vec![0; weights.grades.len().max(1)] }
+                GradedDocuments { numbers, counts: vec![0; weights.grades.len().max(1)] }
             }
             None => whole_grades(labels).unwrap_or_else(|| sorted_grades(labels)),
         };
@@ -83,7 +85,7 @@ impl Numbered {
         numbered
     }
 
-    /// How many pairs of documents are of different grade.
+    /// The number of pairs of documents with different labels.
     pub fn pairs(&self) -> f64 {
         let alike: f64 = self.counts.iter().map(|&c| f64::from(c) * f64::from(c)).sum();
         let n = self.numbers.len() as f64;
@@ -91,8 +93,8 @@ impl Numbered {
     }
 }
 
-/// Small whole grades as they are, with no counts yet; `None` where some grade is none.
-fn whole_grades(labels: &[f32]) -> Option<Numbered> {
+/// Small integer labels as grade numbers, without counts; `None` if a label is not a small integer.
+fn whole_grades(labels: &[f32]) -> Option<GradedDocuments> {
     let mut highest = 0;
     let number = |&label: &f32| {
         let label = grade(label);
@@ -101,14 +103,14 @@ fn whole_grades(labels: &[f32]) -> Option<Numbered> {
         (whole as f32 == label && whole < COUNTED_GRADES).then_some(whole as u32)
     };
     let numbers = labels.iter().map(number).collect::<Option<Vec<u32>>>()?;
-    Some(Numbered { numbers, counts: vec![0; highest + 1] })
+    Some(GradedDocuments { numbers, counts: vec![0; highest + 1] })
 }
 
-/// Any grades by their place among the distinct ones, with no counts yet.
-fn sorted_grades(labels: &[f32]) -> Numbered {
+/// Any labels as grade numbers, by their rank among the distinct labels, without counts.
+fn sorted_grades(labels: &[f32]) -> GradedDocuments {
     let mut distinct: Vec<f32> = labels.iter().map(|&l| grade(l)).collect();
     distinct.sort_by(f32::total_cmp);
     distinct.dedup_by(|a, b| a == b);
     let number = |&label: &f32| (distinct.partition_point(|g| *g <= grade(label)) - 1) as u32;
-    Numbered { numbers: labels.iter().map(number).collect(), counts: vec![0; distinct.len()] }
+    GradedDocuments { numbers: labels.iter().map(number).collect(), counts: vec![0; distinct.len()] }
 }

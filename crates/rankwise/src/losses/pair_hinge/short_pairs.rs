@@ -1,21 +1,22 @@
-//! Sums over the pairs of a query that fall short of a lead of 1, without writing down any.
+//! Sums over the violated pairs of a query (those with a margin below 1), without enumerating them.
 //!
-//! With documents by decreasing score, those that lead a given one by less than 1 are all from some place on, and
-//! that place moves down with the given one. So two sweeps with one moving end each meet every short pair: upwards
-//! for the worse document of each pair, downwards for the better one. What has been met is tallied by grade.
+//! With documents sorted by decreasing score, the documents that lead a given one by less than 1 start at some
+//! position, and that position moves down with the given document. So two sweeps with one moving end each visit every
+//! violated pair: upwards for the worse document of each pair, downwards for the better one. The documents visited so
+//! far are tallied by grade.
 
-use super::grades::{GradeWeights, Numbered};
+use super::grades::{GradeWeights, GradedDocuments};
 use super::{PairWeights, ScoredQuery};
 use crate::rank::Ranking;
 
-/// The short pairs at given scores.
+/// The violated pairs at given scores.
 pub(super) struct ShortPairs<'a> {
-    /// Scores less the first of them: what all documents share must not cost the sums digits.
+    /// Scores minus the first score: a common offset must not cost precision.
     pub scores: Vec<f64>,
     ranking: Ranking,
-    /// Of each place, the first whose document leads its own by less than 1.
+    /// For each position, the first position whose document leads its own by less than 1.
     first: Vec<usize>,
-    documents: Numbered,
+    documents: GradedDocuments,
     factor: f64,
     weights: Option<&'a GradeWeights>,
 }
@@ -35,13 +36,13 @@ impl<'a> ShortPairs<'a> {
                 next
             })
             .collect();
-        let documents = Numbered::new(query.labels, weights.grades.as_ref());
+        let documents = GradedDocuments::new(query.labels, weights.grades.as_ref());
         let factor = weights.factor(&documents);
         ShortPairs { scores, ranking, first, documents, factor, weights: weights.grades.as_ref() }
     }
 
-    /// Visits each document with sums over the short pairs in which it is the better: their weight, and their
-    /// weight times `x` of the worse document.
+    /// Visits each document with sums over the violated pairs in which it is the better one: their total weight, and
+    /// their weight times `x` of the worse document.
     pub fn each_better(&self, x: &[f64], mut visit: impl FnMut(usize, f64, f64)) {
         let mut tally = self.tally(Side::Worse);
         let mut met = 0;
@@ -55,8 +56,8 @@ impl<'a> ShortPairs<'a> {
         }
     }
 
-    /// Visits each document with sums over the short pairs in which it is the worse: their weight, and their
-    /// weight times `x` of the better document.
+    /// Visits each document with sums over the violated pairs in which it is the worse one: their total weight, and
+    /// their weight times `x` of the better document.
     pub fn each_worse(&self, x: &[f64], mut visit: impl FnMut(usize, f64, f64)) {
         let mut tally = self.tally(Side::Better);
         let mut met = self.first.len();
@@ -90,10 +91,10 @@ enum Side {
     Better,
 }
 
-/// Number and sum of what was added, by grade.
+/// The number and sum of the added values, by grade.
 ///
-/// Where pairs count alike the sums are a Fenwick tree, counted from the far end of the side; where they are
-/// weighted by grade they are plain.
+/// If all pairs have equal weights, the sums are a Fenwick tree that starts at the far end of the side; if they are
+/// weighted by grade, they are plain sums.
 struct Tally<'a> {
     side: Side,
     sums: Vec<[f64; 2]>,
@@ -101,7 +102,7 @@ struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    /// How many grades are further out on the tallied side.
+    /// The number of grades that are further out on the tallied side.
     fn beyond(&self, grade: usize) -> usize {
         match self.side {
             Side::Worse => grade,
@@ -124,7 +125,7 @@ impl Tally<'_> {
         }
     }
 
-    /// Weighted number and sum of what makes a pair with a document of this grade.
+    /// The weighted number and sum of all values that form a pair with a document of this grade.
     fn against(&self, grade: usize) -> [f64; 2] {
         let mut total = [0.0; 2];
         let mut count = |weight: f64, sum: &[f64; 2]| {

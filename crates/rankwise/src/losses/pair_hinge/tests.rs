@@ -1,18 +1,19 @@
-//! Sweeps against all pairs written out.
+//! Compares the sweeps with all pairs enumerated.
 
 use super::*;
 use crate::rank::grade;
 use crate::rng;
 use rand::RngExt;
 
-/// What a case has: labels, scores, and a vector to multiply.
+/// A test case: labels, scores, and a vector to multiply.
 struct Case {
     labels: Vec<f32>,
     scores: Vec<f64>,
     v: Vec<f64>,
 }
 
-/// Few and many grades, whole or not, negative or missing; scores tied, and apart by exactly 1.
+/// Few and many labels that are integer, fractional, negative or missing; scores that are tied or differ by exactly
+/// 1.
 fn random_case(seed: u64) -> Case {
     let mut random = rng::stream(seed, &[5]);
     let n = random.random_range(0..60);
@@ -30,7 +31,7 @@ fn random_case(seed: u64) -> Case {
     Case { labels, scores, v }
 }
 
-/// Value and gradient of both losses, and the square's Hessian times `v`, pair by pair.
+/// The value and gradient of both losses, and the product of the squared hinge's Hessian with `v`, pair by pair.
 struct ByPairs {
     hinge: f64,
     hinge_gradient: Vec<f64>,
@@ -101,7 +102,7 @@ fn agrees(weights: PairWeights, tau: impl Fn(f32, f32) -> f64) {
         near(&out, &expected.diagonal, "diagonal", seed);
         squared.hessian(query)(&case.v, &mut out);
         near(&out, &expected.product, "Hessian product", seed);
-        informed += usize::from(hinge.is_informed_by(&case.labels));
+        informed += usize::from(hinge.has_signal(&case.labels));
     }
     assert!(informed > 1000, "only {informed} cases have pairs");
 }
@@ -112,7 +113,7 @@ fn sweeps_agree_with_all_pairs() {
     agrees(PairWeights { sum: PairSum::Mean, ..PairWeights::default() }, |_, _| 1.0);
 }
 
-/// Weights for whole grades from −3 to 3; a grade between counts as the lower, which makes some pairs count nothing.
+/// Weights for integer grades from −3 to 3. A label between counts as the lower grade, so some pairs have weight 0.
 #[test]
 fn weighted_sweeps_agree_with_all_pairs() {
     let tau = |better: f32, worse: f32| f64::from((better - worse) * (better + 4.0));
@@ -124,7 +125,7 @@ fn weighted_sweeps_agree_with_all_pairs() {
     agrees(PairWeights { sum: PairSum::Total, grades: grades.clone() }, rounded);
 }
 
-/// Grades 2, 1, 0 with scores 0, 0.5, 0: short by 1.5, 1 and 0.5.
+/// Labels 2, 1, 0 with scores 0, 0.5, 0: violated by 1.5, 1 and 0.5.
 #[test]
 fn three_documents_by_hand() {
     let query = ScoredQuery { labels: &[2.0, 1.0, 0.0], scores: &[0.0, 0.5, 0.0], seed: 0 };
@@ -136,7 +137,7 @@ fn three_documents_by_hand() {
     assert!(gradient.iter().zip([-5.0, 2.0, 3.0]).all(|(g, e)| (g - e).abs() < 1e-12), "{gradient:?}");
 }
 
-/// What all documents of a query share must not cost digits.
+/// A common offset of all scores must not cost precision.
 #[test]
 fn a_large_common_score_changes_nothing() {
     let (labels, near) = ([2.0, 1.0, 0.0, 0.0], [0.0, 0.5, 0.25, -0.75]);

@@ -1,11 +1,11 @@
-//! The hinge against every perfect ranking (equation 4 of Yang, Tewari and Ravikumar, AISTATS 2012).
+//! The hinge loss against every perfect ranking (equation 4 of Yang, Tewari and Ravikumar, AISTATS 2012).
 //!
 //! ```text
 //! L(s) = max_y { 1 − NDCG(y) + f(s,y) } − min_{z perfect} f(s,z) ,    f(s,y) = Σᵢ A(yᵢ)·sᵢ
 //! ```
 //!
-//! The two are separate problems: a search over all rankings, and a sort of each gain's documents by increasing
-//! score, since `A` falls. Both terms are the largest of linear functions, so the loss is convex.
+//! The two terms are separate problems: a search over all rankings, and sorting the documents of each gain by
+//! increasing score, because `A` decreases. Both terms are maxima of linear functions, so the loss is convex.
 
 use super::hinge_against;
 use crate::card::Card;
@@ -15,11 +15,11 @@ use crate::losses::{QueryLoss, ScoredQuery};
 pub(crate) const CARD: Card = Card {
     name: "max-max",
     title: "Hinge against every perfect ranking",
-    summary: "An upper bound of one minus the NDCG, by the margin to the lowest of all perfect rankings.",
+    summary: "A convex upper bound on one minus NDCG, by the margin to the lowest-scored perfect ranking.",
     citations: &["yang2012perturbation"],
 };
 
-/// The hinge against all perfect rankings at once.
+/// The hinge loss against all perfect rankings at once.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MaxMax(pub DormSearch);
 
@@ -28,17 +28,17 @@ impl QueryLoss for MaxMax {
         hinge_against(&self.0, query, gradient, |gains| lowest(gains, query.scores))
     }
 
-    /// The loss is piecewise linear: where it has a second derivative, that is 0.
+    /// The loss is piecewise linear: its second derivative, where it exists, is 0.
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.0.is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.0.has_signal(labels)
     }
 }
 
-/// The perfect ranking of least `f`.
+/// The perfect ranking with the smallest `f`.
 fn lowest(gains: &[f64], scores: &[f64]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..gains.len() as u32).collect();
     order.sort_by(|&a, &b| {

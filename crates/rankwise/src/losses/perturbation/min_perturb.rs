@@ -1,15 +1,16 @@
-//! How far scores must be raised until every grade is clear of those below (Yang, Tewari and Ravikumar, AISTATS 2012).
+//! The smallest increase of scores that separates every grade from those below by a margin (Yang, Tewari and
+//! Ravikumar, AISTATS 2012).
 //!
 //! ```text
-//! L(s) = min Σᵢ νᵢ·δᵢ ,    δ ≥ 0 ,    s' = s + δ ,    s'ᵢ ≥ s'ⱼ + Δᵢⱼ  where rᵢ > rⱼ
-//! νᵢ = mean of D(p) over the places p that the grade of i has in a perfect ranking, over the ideal DCG@k
+//! L(s) = min Σᵢ νᵢ·δᵢ ,    δ ≥ 0 ,    s' = s + δ ,    s'ᵢ ≥ s'ⱼ + Δᵢⱼ  if rᵢ > rⱼ
+//! νᵢ = mean of D(p) over the positions p of the grade of i in a perfect ranking, divided by the ideal DCG@k
 //! ```
 //!
-//! The scores `s'` allowed are closed under taking the lower of two, document by document. So there is one lowest
-//! solution, the best for any `ν ≥ 0`, and going up the grades finds it: with `M` the highest `s'` of the grade just
-//! below, `s'ᵢ = max(sᵢ, M + Δ)`. The grades further below are then clear as well, as every `Δᵢⱼ` here is at most
-//! the sum of the steps between. A document that is raised stands a fixed distance above the one at the root of its
-//! chain, which was not raised: that pair is its part of the subgradient.
+//! The element-wise minimum of two feasible `s'` is feasible. So there is one lowest solution, which is optimal for
+//! any `ν ≥ 0`, and going up the grades finds it: with `M` the highest `s'` of the next lower grade, `s'ᵢ = max(sᵢ, M
+//! + Δ)`. Lower grades are then separated as well, because every `Δᵢⱼ` here is at most the sum of the margins
+//! between. A document that is raised ends up a fixed distance above the root of its chain, which was not raised;
+//! that pair is its contribution to the subgradient.
 
 use crate::card::Card;
 use crate::losses::{QueryLoss, ScoredQuery};
@@ -20,42 +21,42 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) const CARD: Card = Card {
     name: "min-perturb",
-    title: "Least perturbation",
-    summary: "How far scores must be raised, weighed by place, until every document is a margin above those of lower grade.",
+    title: "Minimum perturbation",
+    summary: "The smallest increase of scores, weighted by position, that puts every document a margin above those with lower labels.",
     citations: &["yang2012perturbation"],
 };
 
 /// How the margin depends on the two grades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Spacing {
-    /// The same between any two grades.
+pub enum MarginSpacing {
+    /// The same margin between any two grades.
     #[default]
     Equal,
-    /// In proportion to the difference of the grades.
+    /// Proportional to the difference of the grades.
     Gap,
 }
 
-/// The least perturbation that puts the grades in order.
+/// The smallest perturbation that puts the grades in order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinPerturb {
-    /// Δ, above 0: how far documents of different grades are to be apart.
+    /// Δ, above 0: the margin between documents of different grades.
     pub margin: f64,
-    /// How that depends on the grades.
-    pub spacing: Spacing,
-    /// Places in the ideal DCG by which a query's loss is divided; 0 for all.
+    /// How the margin depends on the grades.
+    pub spacing: MarginSpacing,
+    /// The cutoff of the ideal DCG that normalises the loss of a query; 0 for none.
     pub k: usize,
-    /// D: what a place is worth.
+    /// D: the discount of positions.
     pub discount: Discount,
 }
 
 impl Default for MinPerturb {
     fn default() -> Self {
-        MinPerturb { margin: 0.1, spacing: Spacing::Equal, k: 10, discount: Discount::Log2 }
+        MinPerturb { margin: 0.1, spacing: MarginSpacing::Equal, k: 10, discount: Discount::Log2 }
     }
 }
 
-/// A height that the next grade up has to clear, and the document it hangs on.
+/// The score that the next higher grade has to exceed, and the document that determines it.
 #[derive(Clone, Copy)]
 struct Top {
     grade: f32,
@@ -66,7 +67,7 @@ struct Top {
 impl QueryLoss for MinPerturb {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        if !self.is_informed_by(query.labels) {
+        if !self.has_signal(query.labels) {
             return 0.0;
         }
         let order = by_grade(query.labels);
@@ -75,8 +76,8 @@ impl QueryLoss for MinPerturb {
         let (mut value, mut below, mut end) = (0.0, None, order.len());
         for block in order.chunk_by(|&a, &b| grade_of(a) == grade_of(b)).rev() {
             let start = end - block.len();
-            let worth: f64 = (start..end).map(|place| self.discount.at(place)).sum();
-            let weight = worth / block.len() as f64 / ideal;
+            let discounts: f64 = (start..end).map(|place| self.discount.at(place)).sum();
+            let weight = discounts / block.len() as f64 / ideal;
             let (raised, top) = self.clear(query, block, below, |i, root| {
                 gradient[i] -= weight;
                 gradient[root] += weight;
@@ -87,19 +88,20 @@ impl QueryLoss for MinPerturb {
         value
     }
 
-    /// The loss is piecewise linear: where it has a second derivative, that is 0.
+    /// The loss is piecewise linear: its second derivative, where it exists, is 0.
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
     }
 
-    /// Documents of different grades, one of them worth something.
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    /// There must be documents of different grades, and at least one with a positive gain.
+    fn has_signal(&self, labels: &[f32]) -> bool {
         labels.iter().any(|&r| r > 0.0) && labels.iter().any(|&r| grade(r) != grade(labels[0]))
     }
 }
 
 impl MinPerturb {
-    /// Raises the documents of one grade over the top of the grade below: by how much in all, and their own top.
+    /// Raises the documents of one grade above the top of the grade below. Returns the total increase and their own
+    /// top.
     fn clear(
         &self,
         query: ScoredQuery<'_>,
@@ -124,15 +126,15 @@ impl MinPerturb {
         (raised, highest.expect("a grade has documents"))
     }
 
-    /// Δ between two grades.
+    /// The margin Δ between two grades.
     fn between(&self, lower: f32, higher: f32) -> f64 {
         match self.spacing {
-            Spacing::Equal => self.margin,
-            Spacing::Gap => self.margin * (f64::from(higher) - f64::from(lower)),
+            MarginSpacing::Equal => self.margin,
+            MarginSpacing::Gap => self.margin * (f64::from(higher) - f64::from(lower)),
         }
     }
 
-    /// The DCG of the first places of `order`, a perfect ranking, with gains `2^r − 1`.
+    /// The DCG at the cutoff of `order`, a perfect ranking, with gains `2^r − 1`.
     fn ideal(&self, labels: &[f32], order: &[u32]) -> f64 {
         let count = if self.k == 0 { order.len() } else { self.k.min(order.len()) };
         let gain = |d: u32| Gain::Exp2.of(labels[d as usize], 0.0);
@@ -140,7 +142,7 @@ impl MinPerturb {
     }
 }
 
-/// Documents by decreasing grade, those of equal grade in input order.
+/// Documents by decreasing grade, ties in input order.
 fn by_grade(labels: &[f32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..labels.len() as u32).collect();
     order.sort_by(|&a, &b| grade(labels[b as usize]).total_cmp(&grade(labels[a as usize])));

@@ -12,11 +12,11 @@ use super::structured::{DormSearch, LossAugmentedArgmax};
 pub(super) use max_max::CARD as MAX_MAX;
 pub use max_max::MaxMax;
 pub(super) use min_perturb::CARD as MIN_PERTURB;
-pub use min_perturb::{MinPerturb, Spacing};
+pub use min_perturb::{MarginSpacing, MinPerturb};
 pub(super) use tie_random::CARD as TIE_RANDOM;
 pub use tie_random::TieRandom;
 
-/// The hinge against one perfect ranking, which `perfect` makes of the query's gains:
+/// The hinge loss against one perfect ranking, which `perfect` derives from the query's gains:
 ///
 /// ```text
 /// max_y { 1 − NDCG(y) + f(s,y) } − f(s,z) ,    f(s,y) = Σᵢ A(yᵢ)·sᵢ
@@ -36,6 +36,6 @@ fn hinge_against(
         gradient[wanted as usize] -= pull;
     }
     let lead: f64 = gradient.iter().zip(query.scores).map(|(g, s)| g * s).sum();
-    // Never below 0, since the perfect ranking itself is among those searched; rounding may say otherwise.
+    // Never below 0 in exact arithmetic, because the search includes the perfect ranking.
     (search.task_loss(query.labels, &worst) + lead).max(0.0)
 }

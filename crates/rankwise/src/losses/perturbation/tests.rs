@@ -1,4 +1,5 @@
-//! Each loss against its definition; the linear programme of the least perturbation is in `tests/perturbation.rs`.
+//! Compares each loss with its definition; the linear program of the minimum perturbation is in
+//! `tests/perturbation.rs`.
 
 use super::*;
 use crate::losses::QueryLoss;
@@ -7,7 +8,7 @@ use crate::rank::Ranking;
 use crate::rng;
 use rand::RngExt;
 
-/// Labels of few and mixed kinds and scores of few values, so that both are often tied.
+/// Labels and scores with few distinct values, so that both are often tied.
 fn random_case(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
     let mut random = rng::stream(seed, &[n as u64, 11]);
     let scale = [0.02, 0.3, 2.0][random.random_range(0..3)];
@@ -21,8 +22,8 @@ fn random_case(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
     }
 }
 
-/// Grades 2, 1, 0 with scores 0, 0.5, 1 and margin 1: the middle goes to 2 and the first to 3, so both hang on the
-/// last; ν is 1 and 1/log₂3, over an ideal of 3 + 1/log₂3.
+/// Labels 2, 1, 0 with scores 0, 0.5, 1 and margin 1: the middle is raised to 2 and the first to 3, so both depend on
+/// the last. ν is 1 and 1/log₂3, divided by an ideal DCG of 3 + 1/log₂3.
 #[test]
 fn a_chain_by_hand() {
     let loss = MinPerturb { margin: 1.0, k: 0, ..MinPerturb::default() };
@@ -70,7 +71,7 @@ fn enumerate(search: &DormSearch, labels: &[f32], scores: &[f64], all: &[Vec<u32
 }
 
 #[test]
-fn both_hinges_agree_with_all_rankings_in_full_and_at_the_top() {
+fn both_hinges_agree_with_all_rankings_with_and_without_cutoff() {
     let full = DormSearch::default();
     let searches = [
         full,
@@ -97,7 +98,7 @@ fn both_hinges_agree_with_all_rankings_in_full_and_at_the_top() {
     }
 }
 
-/// Four documents of equal gain: all 24 orders, each about as often; one seed, one order.
+/// Four documents with equal gains: all 24 orders, about equally often; one order per seed.
 #[test]
 fn ties_are_broken_evenly_and_by_the_seed_alone() {
     let mut seen = std::collections::BTreeMap::new();

@@ -1,10 +1,10 @@
-//! The hinge against one perfect ranking, drawn at random (Le and Smola 2007; equation 3 of Yang et al. 2012).
+//! The hinge loss against one perfect ranking, drawn at random (Le and Smola 2007; equation 3 of Yang et al. 2012).
 //!
 //! ```text
-//! L(s) = max_y { 1 − NDCG(y) + f(s,y) − f(s,ỹ) } ,    f(s,y) = Σᵢ A(yᵢ)·sᵢ ,    ỹ perfect, equal gains at random
+//! L(s) = max_y { 1 − NDCG(y) + f(s,y) − f(s,ỹ) } ,    f(s,y) = Σᵢ A(yᵢ)·sᵢ ,    ỹ perfect, ties broken at random
 //! ```
 //!
-//! `ỹ` is drawn from the query's seed alone, so it is the same at any scores and the loss is convex.
+//! `ỹ` depends only on the query's seed, so it is the same at any scores and the loss is convex.
 
 use super::hinge_against;
 use crate::card::Card;
@@ -16,11 +16,11 @@ use rand::Rng;
 pub(crate) const CARD: Card = Card {
     name: "tie-random",
     title: "Hinge against one perfect ranking",
-    summary: "An upper bound of one minus the NDCG, by the margin to a perfect ranking in which ties are broken at random.",
+    summary: "A convex upper bound on one minus NDCG, by the margin to a perfect ranking with ties broken at random.",
     citations: &["yang2012perturbation", "le2007direct"],
 };
 
-/// The hinge against a perfect ranking with ties broken at random.
+/// The hinge loss against a perfect ranking with ties broken at random.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TieRandom(pub DormSearch);
 
@@ -29,17 +29,17 @@ impl QueryLoss for TieRandom {
         hinge_against(&self.0, query, gradient, |gains| drawn(gains, query.seed))
     }
 
-    /// The loss is piecewise linear: where it has a second derivative, that is 0.
+    /// The loss is piecewise linear: its second derivative, where it exists, is 0.
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.0.is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.0.has_signal(labels)
     }
 }
 
-/// A perfect ranking, every order of equal gains as likely.
+/// A perfect ranking; every order of tied documents is equally likely.
 pub(super) fn drawn(gains: &[f64], seed: u64) -> Vec<u32> {
     let mut random = rng::stream(seed, &[]);
     let lots: Vec<u64> = gains.iter().map(|_| random.next_u64()).collect();

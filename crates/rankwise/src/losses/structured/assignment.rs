@@ -1,18 +1,18 @@
-//! Linear assignment by shortest augmenting paths, with a start that may already be nearly right.
+//! Linear assignment by shortest augmenting paths, with an optional warm start.
 //!
 //! ```text
-//! min Σ_r cost(r, column_r) ,    every row its own column
+//! min Σ_r cost(r, column_r) ,    each row has its own column
 //! ```
 //!
-//! Potentials `u`, `v` with `u_r + v_c ≤ cost(r, c)` prove an assignment optimal that uses only pairs where the two
-//! are equal. Each row takes its cheapest column under the potentials `v` given; the rows that find it taken follow,
-//! one after the other, along a shortest path (Dijkstra over `cost − u − v`) to a column that is free. Good
-//! potentials leave no such row: then the search is one look at each pair. At worst it is O(rows²·columns).
+//! Potentials `u`, `v` with `u_r + v_c ≤ cost(r, c)` prove that an assignment is optimal if equality holds for all of
+//! its pairs. Each row takes its cheapest column under the given potentials `v`. Rows whose column is taken follow
+//! one by one along a shortest path (Dijkstra over `cost − u − v`) to a free column. With good potentials there are
+//! no such rows, and each pair is visited once. The worst case is O(rows²·columns).
 
-/// No row holds this column, or no column this row.
+/// Marks a column without a row, or a row without a column.
 const NONE: usize = usize::MAX;
 
-/// The column of each row. There are at least as many columns as rows; with more, all of `potentials` must be 0.
+/// The column of each row. There must be at least as many columns as rows; with more, all `potentials` must be 0.
 pub(super) fn assign(rows: usize, potentials: Vec<f64>, cost: impl Fn(usize, usize) -> f64) -> Vec<usize> {
     let columns = potentials.len();
     let mut state = Assignment {
@@ -39,7 +39,7 @@ struct Assignment<C> {
     column_potentials: Vec<f64>,
     column_of: Vec<usize>,
     row_of: Vec<usize>,
-    /// Length of the shortest path to each column, the row it comes from, and what is not yet and already final.
+    /// The length of the shortest path to each column, the row it comes from, and which columns are open and closed.
     distance: Vec<f64>,
     reached_from: Vec<usize>,
     open: Vec<usize>,
@@ -47,7 +47,7 @@ struct Assignment<C> {
 }
 
 impl<C: Fn(usize, usize) -> f64> Assignment<C> {
-    /// Sets the row's potential, and gives it its cheapest column if that is free.
+    /// Sets the potential of a row and assigns its cheapest column if that is free.
     fn take_cheapest(&mut self, row: usize) -> bool {
         let (mut least, mut cheapest) = (f64::INFINITY, 0);
         for (column, potential) in self.column_potentials.iter().enumerate() {
@@ -65,7 +65,7 @@ impl<C: Fn(usize, usize) -> f64> Assignment<C> {
         free
     }
 
-    /// Finds a column for a row that has none, moving others where that is cheapest.
+    /// Finds a column for an unassigned row, and reassigns others if that is cheapest.
     fn augment(&mut self, start: usize) {
         self.distance.fill(f64::INFINITY);
         self.open.clear();
@@ -100,8 +100,8 @@ impl<C: Fn(usize, usize) -> f64> Assignment<C> {
         }
     }
 
-    /// Shortens the paths to open columns by those through `row`; the place in `open` of the nearest column, a free
-    /// one where several are.
+    /// Updates the paths to open columns with those through `row`. Returns the index in `open` of the nearest column,
+    /// preferring free ones.
     fn reach(&mut self, row: usize, length: f64) -> usize {
         let origin = length - self.row_potentials[row];
         let (mut least, mut nearest) = (f64::INFINITY, 0);
@@ -126,7 +126,7 @@ mod tests {
     use crate::rng;
     use rand::RngExt;
 
-    /// The least cost of rows `row..` with the columns that are left.
+    /// The minimum cost of rows `row..` with the remaining columns.
     fn least(costs: &[Vec<f64>], row: usize, taken: &mut Vec<usize>) -> f64 {
         if row == costs.len() {
             return 0.0;
@@ -142,7 +142,8 @@ mod tests {
         best
     }
 
-    /// Square with any potentials, and more columns than rows with none; whole costs of few values, so often tied.
+    /// Square problems with any potentials, and problems with more columns than rows without; integer costs, so ties
+    /// are frequent.
     #[test]
     fn agrees_with_all_assignments() {
         for seed in 0..2000 {

@@ -1,14 +1,14 @@
-//! The structured hinge of NDCG by the places of documents: DORM (Le and Smola, 2007).
+//! The structured hinge loss for NDCG with position weights: DORM (Le and Smola, 2007).
 //!
 //! ```text
-//! φ_dorm(y) = Σᵢ A(yᵢ)·xᵢ ,    A(p) = (1 + p)^−decay up to a cut-off ,    yᵢ the place of document i, from 0
+//! φ_dorm(y) = Σᵢ A(yᵢ)·xᵢ ,    A(p) = (1 + p)^−decay up to a cut-off ,    yᵢ the position of document i, from 0
 //! Δ(y) = 1 − NDCG@k(y)
 //! ```
 //!
-//! Perfect rankings differ where gains are equal, and a fixed one of them would make the loss depend on the order of
-//! the file. So `φ(y*)` is the mean over all of them: a document weighs the mean of `A` over the places that
-//! documents of its gain share. The hinge stays convex and above Δ of the ranking by scores, since that ranking has
-//! the largest `Σ A·s` of all.
+//! If gains are tied, there are several perfect rankings, and choosing one of them would make the loss depend on the
+//! order of the file. So `φ(y*)` is the mean over all of them: the weight of a document is the mean of `A` over the
+//! positions of documents with its gain. The hinge is still convex and an upper bound on Δ of the ranking by scores,
+//! because that ranking has the largest `Σ A·s`.
 
 use super::placing::Placing;
 use super::{FeatureMap, LossAugmentedArgmax};
@@ -19,16 +19,16 @@ use crate::rank::Ranking;
 
 pub(crate) const CARD: Card = Card {
     name: "dorm-hinge",
-    title: "Structured hinge of NDCG by places",
-    summary: "An upper bound of one minus the NDCG of the ranking by scores, where a place weighs its document's score.",
+    title: "Structured hinge for NDCG with position weights (DORM)",
+    summary: "A convex upper bound on one minus NDCG, from a feature map that weights scores by position.",
     citations: &["le2007direct", "chakrabarti2008structured"],
 };
 
-/// φ_dorm, with perfect rankings by decreasing gain.
+/// The feature map φ_dorm; perfect rankings are by decreasing gain.
 #[derive(Debug, Clone, Copy)]
-pub struct PlaceSum(DormSearch);
+pub struct PositionSum(DormSearch);
 
-impl FeatureMap for PlaceSum {
+impl FeatureMap for PositionSum {
     fn coefficients(&self, labels: &[f32], ranking: &Ranking, out: &mut [f64]) {
         let (gains, pull) = (self.0.gains(labels), self.0.pulls(labels.len()));
         let pull = |place: usize| pull.get(place).unwrap_or(&0.0);
@@ -50,17 +50,17 @@ impl FeatureMap for PlaceSum {
 /// The search for NDCG under φ_dorm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DormSearch {
-    /// What a grade is worth.
+    /// The gain of a label.
     pub gain: Gain,
-    /// The least grade of a good document, for binary gains.
+    /// The minimum label of a relevant document, for binary gains.
     pub threshold: f32,
-    /// Places that count in the NDCG; 0 for all.
+    /// The cutoff of NDCG; 0 for none.
     pub k: usize,
-    /// What a place is worth in the NDCG.
+    /// The discount of NDCG.
     pub discount: Discount,
-    /// How fast the weight of a place falls in the feature map, above 0.
+    /// How fast the weight of a position decreases in the feature map, above 0.
     pub decay: f64,
-    /// Places that weigh anything in the feature map; 0 for all.
+    /// The number of positions with a weight in the feature map; 0 for all.
     pub cut_off: usize,
 }
 
@@ -78,58 +78,59 @@ impl Default for DormSearch {
 }
 
 impl DormSearch {
-    /// What each document is worth.
+    /// The gain of each document.
     pub(crate) fn gains(&self, labels: &[f32]) -> Vec<f64> {
         labels.iter().map(|&label| self.gain.of(label, self.threshold)).collect()
     }
 
-    /// A of the places that weigh anything, among `n`.
+    /// The weights A of the positions that have one, for `n` documents.
     pub(crate) fn pulls(&self, n: usize) -> Vec<f64> {
         (0..cut(self.cut_off, n)).map(|place| ((1 + place) as f64).powf(-self.decay)).collect()
     }
 
-    /// What places are worth in the NDCG, and that of the best ranking of these gains.
-    fn worths(&self, gains: &[f64]) -> (Vec<f64>, f64) {
-        let worth: Vec<f64> = (0..cut(self.k, gains.len())).map(|place| self.discount.at(place)).collect();
+    /// The discounts of the positions, and the ideal DCG of these gains.
+    fn discounts(&self, gains: &[f64]) -> (Vec<f64>, f64) {
+        let discounts: Vec<f64> =
+            (0..cut(self.k, gains.len())).map(|place| self.discount.at(place)).collect();
         let mut best = gains.to_vec();
         best.sort_by(|a, b| b.total_cmp(a));
-        let ideal = worth.iter().zip(&best).map(|(d, g)| d * g).sum();
-        (worth, ideal)
+        let ideal = discounts.iter().zip(&best).map(|(d, g)| d * g).sum();
+        (discounts, ideal)
     }
 
     fn placing(&self, query: ScoredQuery<'_>) -> Placing {
         let mut gains = self.gains(query.labels);
-        let (worth, ideal) = self.worths(&gains);
+        let (discounts, ideal) = self.discounts(&gains);
         gains.iter_mut().for_each(|gain| *gain /= ideal);
-        Placing::new(query, &gains, self.pulls(gains.len()), worth)
+        Placing::new(query, &gains, self.pulls(gains.len()), discounts)
     }
 }
 
-/// The first `k` of `n` places, or all for 0.
+/// The top `k` of `n` positions; 0 for all.
 fn cut(k: usize, n: usize) -> usize {
     if k == 0 { n } else { k.min(n) }
 }
 
 impl LossAugmentedArgmax for DormSearch {
-    type Map = PlaceSum;
+    type Map = PositionSum;
 
-    fn map(&self) -> PlaceSum {
-        PlaceSum(*self)
+    fn map(&self) -> PositionSum {
+        PositionSum(*self)
     }
 
     fn task_loss(&self, labels: &[f32], ranking: &Ranking) -> f64 {
         let gains = self.gains(labels);
-        let (worth, ideal) = self.worths(&gains);
-        let gained: f64 = worth.iter().zip(ranking.order()).map(|(w, &d)| w * gains[d as usize]).sum();
+        let (discounts, ideal) = self.discounts(&gains);
+        let gained: f64 = discounts.iter().zip(ranking.order()).map(|(w, &d)| w * gains[d as usize]).sum();
         1.0 - gained / ideal
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
+    fn has_signal(&self, labels: &[f32]) -> bool {
         let gains = self.gains(labels);
         gains.iter().any(|gain| *gain != gains[0])
     }
 
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {
-        self.is_informed_by(query.labels).then(|| Ranking::from_order(self.placing(query).solve()))
+        self.has_signal(query.labels).then(|| Ranking::from_order(self.placing(query).solve()))
     }
 }

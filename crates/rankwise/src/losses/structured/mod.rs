@@ -1,11 +1,13 @@
-//! Structured hinges: the worst ranking by its loss and its lead over the perfect one (Tsochantaridis et al. 2005).
+//! Structured hinge losses: the ranking with the largest loss plus score lead over the perfect one (Tsochantaridis et
+//! al. 2005).
 //!
 //! ```text
 //! L(s) = max_y [ Δ(y) − Σᵢ cᵢ(y)·sᵢ ]₊ ,    w·δφ(y) = Σᵢ cᵢ(y)·sᵢ ,    ∂L/∂s = −c(ŷ) at the maximiser ŷ
 //! ```
 //!
-//! A feature map that is linear in the features speaks scores alone, so these losses serve any scorer. Documents
-//! are good from a threshold of the grade on, else bad; a query with only one kind has loss 0.
+//! If the feature map is linear in the features, the loss depends on scores only, so these losses work with any
+//! scorer. Documents are relevant if their label is at least a threshold. A query with documents of only one class
+//! has loss 0.
 
 mod assignment;
 mod auc;
@@ -26,37 +28,38 @@ use crate::rank::{Ranking, grade};
 pub use auc::AucSearch;
 pub(super) use auc::CARD as AUC;
 pub(super) use dorm::CARD as DORM;
-pub use dorm::{DormSearch, PlaceSum};
+pub use dorm::{DormSearch, PositionSum};
 pub(super) use map::CARD as MAP;
 pub use map::MapSearch;
 pub(super) use mrr::{CARD as MRR, PAIR_CARD as MRR_PAIRS};
-pub use mrr::{FirstGood, MrrPairSearch, MrrSearch};
+pub use mrr::{FirstRelevant, MrrPairSearch, MrrSearch};
 pub(super) use ndcg::CARD as NDCG;
 pub use ndcg::NdcgSearch;
 pub use pair_order::PairOrder;
 
-/// How a ranking is seen by a linear model, as coefficients of the documents' scores.
+/// A joint feature map of rankings, as coefficients of the documents' scores.
 pub trait FeatureMap {
-    /// `cᵢ` of `w·(φ(y*) − φ(y)) = Σᵢ cᵢ·sᵢ`, where `y` is the ranking and `y*` a perfect one, overwriting `out`.
+    /// Overwrites `out` with `cᵢ` of `w·(φ(y*) − φ(y)) = Σᵢ cᵢ·sᵢ`, where `y` is `ranking` and `y*` a perfect
+    /// ranking.
     fn coefficients(&self, labels: &[f32], ranking: &Ranking, out: &mut [f64]);
 }
 
 /// An exact search for the most violating ranking of one query.
 pub trait LossAugmentedArgmax: Send + Sync {
-    /// The feature map the search is exact for.
+    /// The feature map for which the search is exact.
     type Map: FeatureMap;
 
-    /// That map.
+    /// Returns the feature map.
     fn map(&self) -> Self::Map;
 
-    /// Δ: what is lost by showing `ranking`; 0 for a perfect one.
+    /// The task loss Δ of `ranking`, which is 0 for a perfect ranking.
     fn task_loss(&self, labels: &[f32], ranking: &Ranking) -> f64;
 
-    /// A ranking that maximises `Δ(y) − w·δφ(y)`, or nothing for a query in which all rankings are perfect.
+    /// A ranking that maximises `Δ(y) − w·δφ(y)`; `None` for a query in which all rankings are perfect.
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking>;
 
-    /// Whether some ranking of documents with these labels is not perfect.
-    fn is_informed_by(&self, labels: &[f32]) -> bool;
+    /// Whether there is a ranking of documents with these labels that is not perfect.
+    fn has_signal(&self, labels: &[f32]) -> bool;
 }
 
 /// The hinge over an exact search.
@@ -79,55 +82,56 @@ impl<S: LossAugmentedArgmax> QueryLoss for StructuredHinge<S> {
         value.max(0.0)
     }
 
-    /// The loss is piecewise linear: where it has a second derivative, that is 0.
+    /// The loss is piecewise linear: its second derivative, where it exists, is 0.
     fn curvature(&self, _: ScoredQuery<'_>, curvature: &mut [f64]) {
         curvature.fill(0.0);
     }
 
-    fn is_informed_by(&self, labels: &[f32]) -> bool {
-        self.0.is_informed_by(labels)
+    fn has_signal(&self, labels: &[f32]) -> bool {
+        self.0.has_signal(labels)
     }
 }
 
-/// Whether there are both good and bad documents.
+/// Whether there are both relevant and non-relevant documents.
 fn has_both_classes(labels: &[f32], threshold: f32) -> bool {
-    labels.iter().any(|r| is_good(*r, threshold)) && labels.iter().any(|r| !is_good(*r, threshold))
+    labels.iter().any(|r| is_relevant(*r, threshold)) && labels.iter().any(|r| !is_relevant(*r, threshold))
 }
 
-/// Whether a document of this label is good; an unjudged one is not, unless the threshold is 0 or less.
-pub(crate) fn is_good(label: f32, threshold: f32) -> bool {
+/// Whether a document with this label is relevant. An unjudged one is not, unless the threshold is 0 or less.
+pub(crate) fn is_relevant(label: f32, threshold: f32) -> bool {
     grade(label) >= threshold
 }
 
-/// The documents of a query that has both kinds, each kind by decreasing score, equal scores in input order.
+/// The documents of a query that has both classes. Each class is sorted by decreasing score, ties in input order.
 struct Classes {
-    goods: Vec<u32>,
-    bads: Vec<u32>,
+    relevant: Vec<u32>,
+    non_relevant: Vec<u32>,
 }
 
 impl Classes {
     fn of(query: ScoredQuery<'_>, threshold: f32) -> Option<Classes> {
-        let (mut goods, mut bads): (Vec<u32>, Vec<u32>) =
-            (0..query.labels.len() as u32).partition(|&i| is_good(query.labels[i as usize], threshold));
-        if goods.is_empty() || bads.is_empty() {
+        let (mut relevant, mut non_relevant): (Vec<u32>, Vec<u32>) =
+            (0..query.labels.len() as u32).partition(|&i| is_relevant(query.labels[i as usize], threshold));
+        if relevant.is_empty() || non_relevant.is_empty() {
             return None;
         }
-        for class in [&mut goods, &mut bads] {
+        for class in [&mut relevant, &mut non_relevant] {
             class.sort_by(|&a, &b| query.scores[b as usize].total_cmp(&query.scores[a as usize]));
         }
-        Some(Classes { goods, bads })
+        Some(Classes { relevant, non_relevant })
     }
 
-    /// The ranking in which bad number `j` stands just ahead of good number `first[j]`; `first` never decreases.
+    /// The ranking in which non-relevant document `j` is directly ahead of relevant document `first[j]`; `first`
+    /// never decreases.
     fn staircase(&self, first: &[usize]) -> Ranking {
-        let mut order = Vec::with_capacity(self.goods.len() + self.bads.len());
+        let mut order = Vec::with_capacity(self.relevant.len() + self.non_relevant.len());
         let mut placed = 0;
-        for (&bad, &until) in self.bads.iter().zip(first) {
-            order.extend_from_slice(&self.goods[placed..until]);
-            order.push(bad);
+        for (&non_relevant_doc, &until) in self.non_relevant.iter().zip(first) {
+            order.extend_from_slice(&self.relevant[placed..until]);
+            order.push(non_relevant_doc);
             placed = until;
         }
-        order.extend_from_slice(&self.goods[placed..]);
+        order.extend_from_slice(&self.relevant[placed..]);
         Ranking::from_order(order)
     }
 }

@@ -1,48 +1,49 @@
-//! The search of DORM: which document stands where, if a place weighs scores and gains each in its own way.
+//! The search of DORM: the optimal position of each document, where positions weight scores and gains differently.
 //!
 //! ```text
-//! max_y Σᵢ [ A(yᵢ)·sᵢ − D(yᵢ)·gᵢ ] ,      yᵢ the place of document i;   A, D never increase
+//! max_y Σᵢ [ A(yᵢ)·sᵢ − D(yᵢ)·gᵢ ] ,      yᵢ the position of document i;   A, D never increase
 //! ```
 //!
-//! An assignment problem in general. Documents of equal gain keep the order of their scores, since swapping two of
-//! them changes `A·s` alone; so a ranking is a merge of one sorted list for each gain. There are two ways:
+//! In general, this is an assignment problem. Documents with equal gains are in the order of their scores, because
+//! swapping two of them changes `A·s` only. So a ranking is a merge of one sorted list per gain. There are two
+//! methods:
 //!
-//! * [`merge`](super::merge): a dynamic programme over how many of each list have been placed. Below the places
-//!   where gains count it need not go: there the documents left stand by score.
-//! * [`assign`](super::assignment): from potentials that are mostly right. Neighbours at places `p`, `p+1` are in
-//!   order when the first has the larger `(A_p − A_{p+1})·s − (D_p − D_{p+1})·g`; merging greedily by that key gives
-//!   a ranking with all neighbours in order, and potentials that prove it optimal if it is, as it mostly is.
+//! * [`merge`](super::merge): a dynamic program over the number of placed documents of each list. It ends at the
+//!   positions where gains stop counting; the remaining documents follow by score.
+//! * [`assign`](super::assignment): an assignment with a warm start. Neighbours at positions `p`, `p+1` are in order
+//!   if the first has the larger `(A_p − A_{p+1})·s − (D_p − D_{p+1})·g`. Merging greedily by that key gives a
+//!   ranking with all neighbours in order, and potentials that prove it optimal if it is, which is usually the case.
 
 use super::assignment::assign;
 use super::merge::Merge;
 use crate::losses::ScoredQuery;
 
-/// More than so many states of the dynamic programme are not worth their memory.
-const MOST_STATES: f64 = 16e6;
+/// The maximum number of states of the dynamic program, to limit its memory.
+const MAX_STATES: f64 = 16e6;
 
-/// The documents of one query and the weights of its places.
+/// The documents of one query and the weights of its positions.
 pub(super) struct Placing {
-    /// Documents by decreasing score, equal scores in input order.
+    /// Documents by decreasing score, ties in input order.
     pub(super) documents: Vec<u32>,
-    /// Their scores, relative to the highest: a common offset would cost digits.
+    /// Their scores relative to the highest, so that a common offset costs no precision.
     pub(super) scores: Vec<f64>,
     /// The list each of them belongs to.
     pub(super) list_of: Vec<u32>,
-    /// Which of its list each of them is, from 0.
+    /// The index of each document within its list.
     pub(super) number_of: Vec<u32>,
-    /// Every list: places in `documents`, by decreasing score.
+    /// The lists, as indices into `documents` by decreasing score.
     pub(super) lists: Vec<Vec<u32>>,
     /// The gain of all documents of a list.
     pub(super) gains: Vec<f64>,
-    /// A: what a place makes of a score. As long as there are places where it is not 0.
+    /// A: the weight of scores at each position, up to the last that is not 0.
     pub(super) pull: Vec<f64>,
-    /// D: what a place makes of a gain. As long as there are places where it is not 0.
-    pub(super) worth: Vec<f64>,
+    /// D: the discount of gains at each position, up to the last that is not 0.
+    pub(super) discounts: Vec<f64>,
 }
 
 impl Placing {
-    /// The problem of a query with the gain of each document and the weights of the places that have some.
-    pub(super) fn new(query: ScoredQuery<'_>, gain: &[f64], pull: Vec<f64>, worth: Vec<f64>) -> Placing {
+    /// The problem of a query with the gain of each document and the weights of the positions.
+    pub(super) fn new(query: ScoredQuery<'_>, gain: &[f64], pull: Vec<f64>, discounts: Vec<f64>) -> Placing {
         let score = |d: u32| query.scores[d as usize];
         let mut documents: Vec<u32> = (0..gain.len() as u32).collect();
         documents.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
@@ -58,13 +59,13 @@ impl Placing {
             number_of.push(lists[list].len() as u32);
             lists[list].push(i as u32);
         }
-        Placing { documents, scores, list_of, number_of, lists, gains, pull, worth }
+        Placing { documents, scores, list_of, number_of, lists, gains, pull, discounts }
     }
 
-    /// The best order of the query's documents, by the quicker way.
+    /// The optimal order of the query's documents, by the faster method.
     pub(super) fn solve(&self) -> Vec<u32> {
         let merge = Merge::new(self);
-        if merge.states() <= MOST_STATES && merge.steps() <= self.assignment_steps() {
+        if merge.states() <= MAX_STATES && merge.steps() <= self.assignment_steps() {
             return self.named(&merge.solve());
         }
         self.named(&self.by_assignment())
@@ -74,23 +75,24 @@ impl Placing {
         order.iter().map(|&i| self.documents[i as usize]).collect()
     }
 
-    /// What the document at `i` is worth at a place.
+    /// The value of document `i` at a position.
     fn value(&self, i: usize, place: usize) -> f64 {
-        let (pull, worth) = (self.pull.get(place), self.worth.get(place));
-        self.scores[i] * pull.unwrap_or(&0.0) - self.gains[self.list_of[i] as usize] * worth.unwrap_or(&0.0)
+        let (pull, discounts) = (self.pull.get(place), self.discounts.get(place));
+        self.scores[i] * pull.unwrap_or(&0.0)
+            - self.gains[self.list_of[i] as usize] * discounts.unwrap_or(&0.0)
     }
 
-    /// Places that weigh anything.
+    /// The number of positions with any weight.
     fn depth(&self) -> usize {
-        self.pull.len().max(self.worth.len())
+        self.pull.len().max(self.discounts.len())
     }
 
-    /// About how many pairs of a document and a place the assignment looks at.
+    /// An estimate of the number of pairs of a document and a position that the assignment visits.
     fn assignment_steps(&self) -> f64 {
         let (n, depth) = (self.documents.len() as f64, self.depth() as f64);
-        match (depth < n, self.worth.len() as f64) {
+        match (depth < n, self.discounts.len() as f64) {
             (true, _) => depth * depth * n / 4.0,
-            (false, worth) if worth < n => worth * n * n / 4.0,
+            (false, discounts) if discounts < n => discounts * n * n / 4.0,
             (false, _) => 2.0 * n * n,
         }
     }
@@ -99,12 +101,12 @@ impl Placing {
         let (n, depth) = (self.documents.len(), self.depth());
         let potentials = if depth == n { self.potentials() } else { vec![0.0; n] };
         let gain: Vec<f64> = self.list_of.iter().map(|&list| self.gains[list as usize]).collect();
-        let [pull, worth] = [&self.pull, &self.worth].map(|weights| {
+        let [pull, discounts] = [&self.pull, &self.discounts].map(|weights| {
             let mut padded = weights.clone();
             padded.resize(depth, 0.0);
             padded
         });
-        let cost = |place: usize, i: usize| gain[i] * worth[place] - self.scores[i] * pull[place];
+        let cost = |place: usize, i: usize| gain[i] * discounts[place] - self.scores[i] * pull[place];
         let mut order: Vec<u32> = assign(depth, potentials, cost).into_iter().map(|i| i as u32).collect();
         let mut left = vec![true; n];
         order.iter().for_each(|&i| left[i as usize] = false);
@@ -112,12 +114,13 @@ impl Placing {
         order
     }
 
-    /// Potentials of the documents that fit a ranking: those of neighbours differ by the mean of what they differ by
-    /// in cost at their two places. Where gains count everywhere the ranking is the greedy one; else that by scores
-    /// alone, which is right below the places where gains count and leaves only those to be settled.
+    /// Potentials of the documents that fit a ranking: those of neighbours differ by the mean of their cost
+    /// differences at the two positions. If gains count at all positions, the ranking is the greedy one. Otherwise it
+    /// is the one by scores, which is optimal below the positions where gains count, so that only the top remains to
+    /// be solved.
     fn potentials(&self) -> Vec<f64> {
         let n = self.documents.len();
-        let smooth = self.worth.len() == n;
+        let smooth = self.discounts.len() == n;
         let order = if smooth { self.greedy() } else { (0..n).collect() };
         let value = |i: usize, place: usize| {
             if smooth { self.value(i, place) } else { self.scores[i] * self.pull[place] }

@@ -1,4 +1,4 @@
-//! Every search against all rankings of small queries.
+//! Compares every search with all rankings of small queries.
 
 use super::*;
 use crate::metrics::{Conventions, Discount, Gain, parse};
@@ -30,11 +30,11 @@ fn lead_by_pairs(labels: &[f32], scores: &[f64], order: &[u32]) -> f64 {
     for (place, &ahead) in order.iter().enumerate() {
         for &behind in &order[place + 1..] {
             let (a, b) = (ahead as usize, behind as usize);
-            let good = (labels[a] >= 1.0, labels[b] >= 1.0);
-            if good.0 != good.1 {
+            let is_relevant = (labels[a] >= 1.0, labels[b] >= 1.0);
+            if is_relevant.0 != is_relevant.1 {
                 pairs += 1.0;
             }
-            if good == (false, true) {
+            if is_relevant == (false, true) {
                 lead += 2.0 * (scores[b] - scores[a]);
             }
         }
@@ -43,34 +43,34 @@ fn lead_by_pairs(labels: &[f32], scores: &[f64], order: &[u32]) -> f64 {
 }
 
 /// `w·δφ_mrr` by its definition.
-fn lead_by_first_good(labels: &[f32], scores: &[f64], order: &[u32]) -> f64 {
+fn lead_by_first_relevant(labels: &[f32], scores: &[f64], order: &[u32]) -> f64 {
     let first = order.iter().position(|d| labels[*d as usize] >= 1.0).unwrap();
     order[..first].iter().map(|b| scores[order[first] as usize] - scores[*b as usize]).sum()
 }
 
-/// Labels and scores of a small query with both kinds of documents; scores of few values, so often tied.
+/// Labels and scores of a small query with documents of both classes; scores have few values, so ties are frequent.
 fn random_case(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
     let mut random = rng::stream(seed, &[n as u64, 7]);
     let scale = [0.02, 0.3, 2.0][random.random_range(0..3)];
     loop {
         let labels: Vec<f32> = (0..n).map(|_| random.random_range(0..3) as f32).collect();
-        let goods = labels.iter().filter(|r| **r >= 1.0).count();
+        let relevant = labels.iter().filter(|r| **r >= 1.0).count();
         let scores = (0..n).map(|_| scale * f64::from(random.random_range(-6..7))).collect();
-        if (1..n).contains(&goods) {
+        if (1..n).contains(&relevant) {
             return (labels, scores);
         }
     }
 }
 
-/// The search finds the best of all rankings, the hinge is its value and bounds Δ of the ranking by scores, and Δ
-/// is one minus the measure.
+/// The search finds the best of all rankings, the hinge is its value and bounds Δ of the ranking by scores, and Δ is
+/// one minus the metric.
 fn agrees_with_enumeration<S: LossAugmentedArgmax>(
     search: S,
-    measure: &str,
+    metric_name: &str,
     lead: impl Fn(&[f32], &[f64], &[u32]) -> f64,
 ) {
     let conventions = Conventions { gain: Gain::Binary, ..Conventions::default() };
-    let metric = parse(measure, &conventions).unwrap();
+    let metric = parse(metric_name, &conventions).unwrap();
     let hinge = StructuredHinge(search);
     let search = &hinge.0;
     for (n, cases) in [(2, 200), (3, 500), (4, 1000), (5, 1000), (6, 300), (7, 40)] {
@@ -84,7 +84,7 @@ fn agrees_with_enumeration<S: LossAugmentedArgmax>(
             };
             let best = all.iter().map(value_of).fold(f64::NEG_INFINITY, f64::max);
             let found = search.argmax(query).unwrap();
-            let context = || format!("{measure}: labels {labels:?}, scores {scores:?}");
+            let context = || format!("{metric_name}: labels {labels:?}, scores {scores:?}");
             assert!((value_of(&found) - best).abs() < 1e-10, "{}", context());
             let value = hinge.value_and_gradient(query, &mut vec![0.0; n]);
             assert!((value - best).abs() < 1e-10, "{}", context());
@@ -105,7 +105,7 @@ fn average_precision_agrees_with_all_rankings() {
 }
 
 #[test]
-fn ndcg_agrees_with_all_rankings_cut_or_not_by_both_discounts() {
+fn ndcg_agrees_with_all_rankings_with_and_without_cutoff() {
     for (discount, name) in [(Discount::Log2, "log2"), (Discount::Letor, "letor")] {
         for k in [0, 1, 2, 3, 5, 10] {
             let cut = if k == 0 { String::new() } else { format!("@{k}") };
@@ -116,15 +116,15 @@ fn ndcg_agrees_with_all_rankings_cut_or_not_by_both_discounts() {
 }
 
 #[test]
-fn reciprocal_rank_agrees_with_all_rankings_cut_or_not() {
-    for (k, measure) in [(0, "mrr"), (1, "mrr@1"), (2, "mrr@2"), (4, "mrr@4"), (9, "mrr@9")] {
-        agrees_with_enumeration(MrrSearch { threshold: 1.0, k }, measure, lead_by_first_good);
-        agrees_with_enumeration(MrrPairSearch { threshold: 1.0, k }, measure, lead_by_pairs);
+fn reciprocal_rank_agrees_with_all_rankings_with_and_without_cutoff() {
+    for (k, metric_name) in [(0, "mrr"), (1, "mrr@1"), (2, "mrr@2"), (4, "mrr@4"), (9, "mrr@9")] {
+        agrees_with_enumeration(MrrSearch { threshold: 1.0, k }, metric_name, lead_by_first_relevant);
+        agrees_with_enumeration(MrrPairSearch { threshold: 1.0, k }, metric_name, lead_by_pairs);
     }
 }
 
-/// `w·δφ_dorm` by its definition, against the mean of all perfect rankings: each document is at each of the places
-/// of its gain equally often.
+/// `w·δφ_dorm` by its definition, relative to the mean of all perfect rankings: each document is at each position of
+/// its gain equally often.
 fn lead_by_places(search: DormSearch) -> impl Fn(&[f32], &[f64], &[u32]) -> f64 {
     move |labels, scores, order| {
         let places = if search.cut_off == 0 { order.len() } else { search.cut_off };
@@ -143,7 +143,7 @@ fn lead_by_places(search: DormSearch) -> impl Fn(&[f32], &[f64], &[u32]) -> f64 
 }
 
 #[test]
-fn dorm_agrees_with_all_rankings_of_binary_and_graded_documents() {
+fn dorm_agrees_with_all_rankings_for_binary_and_graded_labels() {
     let (binary, graded) = ((Gain::Binary, "binary"), (Gain::Exp2, "exp2"));
     let (log2, letor) = ((Discount::Log2, "log2"), (Discount::Letor, "letor"));
     for ((gain, worth), (discount, name), k, decay, cut_off) in [
@@ -158,12 +158,12 @@ fn dorm_agrees_with_all_rankings_of_binary_and_graded_documents() {
     ] {
         let cut = if k == 0 { String::new() } else { format!("@{k}") };
         let search = DormSearch { gain, threshold: 1.0, k, discount, decay, cut_off };
-        let measure = format!("ndcg{cut}:discount={name}:gain={worth}");
-        agrees_with_enumeration(search, &measure, lead_by_places(search));
+        let metric_name = format!("ndcg{cut}:discount={name}:gain={worth}");
+        agrees_with_enumeration(search, &metric_name, lead_by_places(search));
     }
 }
 
-/// Large queries: the dynamic programme, the assignment from good potentials and the one from none find the same.
+/// Large queries: the dynamic program and the assignment, with and without a warm start, find the same value.
 #[test]
 fn the_merge_and_the_assignment_agree_on_large_queries() {
     for seed in 0..60 {
@@ -193,7 +193,8 @@ fn the_merge_and_the_assignment_agree_on_large_queries() {
     }
 }
 
-/// Without a cut the dynamic programme must find what divide and conquer finds; a cut beyond all documents is none.
+/// Without a cutoff, the dynamic program must agree with divide and conquer; a cutoff beyond all documents has no
+/// effect.
 #[test]
 fn both_searches_for_ndcg_agree_on_large_queries() {
     for seed in 0..40 {
@@ -211,7 +212,8 @@ fn both_searches_for_ndcg_agree_on_large_queries() {
     }
 }
 
-/// Each bad tries every place on its own, with the loss summed good by good: O(n⁺·n⁺·n⁻), no monotony used.
+/// Each non-relevant document tries every position independently, with the loss summed per relevant document:
+/// O(n⁺·n⁺·n⁻), without using monotonicity.
 #[test]
 fn average_precision_of_large_queries_agrees_with_the_slow_search() {
     for seed in 0..20 {
@@ -222,15 +224,17 @@ fn average_precision_of_large_queries_agrees_with_the_slow_search() {
         let scores: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(-30..30)) / 15.0).collect();
         let query = ScoredQuery { labels: &labels, scores: &scores, seed };
         let classes = Classes::of(query, 1.0).unwrap();
-        let (goods, bads) = (classes.goods.len() as f64, classes.bads.len() as f64);
+        let (relevant, non_relevant) = (classes.relevant.len() as f64, classes.non_relevant.len() as f64);
         let mut best = 0.0;
-        for (j, &bad) in classes.bads.iter().enumerate() {
-            let gain = |(g, &good): (usize, &u32)| {
-                let precision = |j: usize| (g + 1) as f64 / (g + j + 1) as f64 / goods;
-                2.0 * (scores[bad as usize] - scores[good as usize]) / (goods * bads) + precision(j)
+        for (j, &non_relevant_doc) in classes.non_relevant.iter().enumerate() {
+            let gain = |(g, &relevant_doc): (usize, &u32)| {
+                let precision = |j: usize| (g + 1) as f64 / (g + j + 1) as f64 / relevant;
+                2.0 * (scores[non_relevant_doc as usize] - scores[relevant_doc as usize])
+                    / (relevant * non_relevant)
+                    + precision(j)
                     - precision(j + 1)
             };
-            let gains: Vec<f64> = classes.goods.iter().enumerate().map(gain).collect();
+            let gains: Vec<f64> = classes.relevant.iter().enumerate().map(gain).collect();
             best += (0..=gains.len())
                 .map(|rho| gains[rho..].iter().sum::<f64>())
                 .fold(f64::NEG_INFINITY, f64::max);
@@ -242,7 +246,7 @@ fn average_precision_of_large_queries_agrees_with_the_slow_search() {
 }
 
 #[test]
-fn queries_of_one_kind_have_no_loss() {
+fn queries_with_a_single_class_have_no_loss() {
     let hinges: [&dyn QueryLoss; 2] =
         [&StructuredHinge(AucSearch { threshold: 1.0 }), &StructuredHinge(MapSearch { threshold: 1.0 })];
     for labels in [[0.0, f32::NAN], [1.0, 2.0]] {

@@ -1,4 +1,4 @@
-//! Against a search through all kinks, and what a subgradient must be.
+//! Compares with a search over all kinks, and checks the subgradient.
 
 use super::*;
 use crate::rng;
@@ -10,7 +10,7 @@ struct Case {
     scores: Vec<f64>,
 }
 
-/// A document of each of the grades and up to five more, in scores with many ties, also of kinks.
+/// One document of each grade and up to five more, with many ties in scores and kinks.
 fn random_case(seed: u64, grades: usize) -> Case {
     let mut random = rng::stream(seed, &[grades as u64]);
     let extra: usize = random.random_range(0..6);
@@ -24,16 +24,16 @@ fn random_case(seed: u64, grades: usize) -> Case {
 }
 
 impl Case {
-    fn hinge(&self, constraints: Constraints) -> ThresholdHinge {
+    fn hinge(&self, constraints: ThresholdConstraints) -> ThresholdHinge {
         ThresholdHinge::new(self.ranks.clone(), self.weights.clone(), constraints)
     }
 
-    /// The loss at given thresholds, as the formula has it.
-    fn loss_at(&self, constraints: Constraints, thresholds: &[f64]) -> f64 {
+    /// The loss at given thresholds, by the formula.
+    fn loss_at(&self, constraints: ThresholdConstraints, thresholds: &[f64]) -> f64 {
         let mut sum = 0.0;
         for ((&rank, &weight), &score) in self.ranks.iter().zip(&self.weights).zip(&self.scores) {
             for (r, b) in thresholds.iter().enumerate() {
-                let counts = constraints == Constraints::Implicit || rank == r || rank == r + 1;
+                let counts = constraints == ThresholdConstraints::Implicit || rank == r || rank == r + 1;
                 let hinge = if rank <= r { 1.0 + score - b } else { 1.0 - score + b };
                 sum += if counts { weight * hinge.max(0.0) } else { 0.0 };
             }
@@ -41,9 +41,9 @@ impl Case {
         sum / self.weights.iter().sum::<f64>()
     }
 
-    /// The least loss over all ordered choices of thresholds from the kinks, where a piecewise linear function of
-    /// ordered variables has a least value.
-    fn least_loss(&self, constraints: Constraints, count: usize) -> f64 {
+    /// The minimum loss over all ordered choices of thresholds from the kinks. A piecewise linear function of ordered
+    /// variables has a minimum there.
+    fn least_loss(&self, constraints: ThresholdConstraints, count: usize) -> f64 {
         let mut places: Vec<f64> = self.scores.iter().flat_map(|s| [s - 1.0, s + 1.0]).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
@@ -66,13 +66,13 @@ fn value_and_gradient(hinge: &ThresholdHinge, scores: &[f64]) -> (f64, Vec<f64>)
     (hinge.value_and_gradient(scores, &mut gradient), gradient)
 }
 
-fn all_cases(seeds: u64) -> impl Iterator<Item = (u64, usize, Constraints)> {
-    let both = [Constraints::Explicit, Constraints::Implicit];
+fn all_cases(seeds: u64) -> impl Iterator<Item = (u64, usize, ThresholdConstraints)> {
+    let both = [ThresholdConstraints::Explicit, ThresholdConstraints::Implicit];
     (0..seeds).flat_map(move |seed| (2..=4).flat_map(move |grades| both.map(|c| (seed, grades, c))))
 }
 
 #[test]
-fn the_best_thresholds_are_those_of_a_search_through_all_kinks() {
+fn the_optimal_thresholds_agree_with_a_search_over_all_kinks() {
     let mut pooled = 0;
     for (seed, grades, constraints) in all_cases(150) {
         let case = random_case(seed, grades);
@@ -87,14 +87,14 @@ fn the_best_thresholds_are_those_of_a_search_through_all_kinks() {
             (there - least).abs() < 1e-12,
             "{constraints:?} {seed} {grades}: {thresholds:?} gives {there}"
         );
-        let blocks = super::pooled(&hinge.parts(&case.scores), End::Lowest);
+        let blocks = super::pooled(&hinge.terms(&case.scores), End::Lowest);
         pooled += usize::from(blocks.len() < grades - 1);
-        assert!(constraints == Constraints::Explicit || blocks.len() == grades - 1);
+        assert!(constraints == ThresholdConstraints::Explicit || blocks.len() == grades - 1);
     }
-    assert!(pooled > 50, "the order held thresholds together only {pooled} times");
+    assert!(pooled > 50, "thresholds were pooled only {pooled} times");
 }
 
-/// `L(t) ≥ L(s) + g(s)·(t − s)` for any two score vectors, ties and pooled thresholds included.
+/// `L(t) ≥ L(s) + g(s)·(t − s)` for any two score vectors, including ties and pooled thresholds.
 #[test]
 fn the_subgradient_supports_the_loss_from_below() {
     for (seed, grades, constraints) in all_cases(600) {
@@ -112,16 +112,16 @@ fn the_subgradient_supports_the_loss_from_below() {
                 "{constraints:?} {seed} {grades} {step}: {value_there} below {value} + {slope}"
             );
         }
-        // Thresholds move along with the scores, so that a shift changes nothing.
+        // Thresholds move along with the scores, so a common shift changes nothing.
         assert!(gradient.iter().sum::<f64>().abs() < 1e-12);
     }
 }
 
-/// Two documents at one score, of grades 0 and 1: any threshold from −1 to 1 costs 2, so ½·2 in the mean; the
-/// middle is 0. Pulled 2 apart they cost nothing.
+/// Two documents with the same score and grades 0 and 1: any threshold from −1 to 1 costs 2, so ½·2 on average, and
+/// the middle is 0. If the scores differ by 2, the cost is 0.
 #[test]
 fn two_documents_by_hand() {
-    let hinge = ThresholdHinge::new(vec![0, 1], vec![1.0; 2], Constraints::Explicit);
+    let hinge = ThresholdHinge::new(vec![0, 1], vec![1.0; 2], ThresholdConstraints::Explicit);
     assert_eq!(value_and_gradient(&hinge, &[0.0, 0.0]), (1.0, vec![0.5, -0.5]));
     assert_eq!(hinge.thresholds(&[0.0, 0.0]), [0.0]);
     assert_eq!(value_and_gradient(&hinge, &[-3.0, -1.0]).0, 0.0);
@@ -129,18 +129,18 @@ fn two_documents_by_hand() {
 }
 
 #[test]
-fn weightless_documents_and_a_sole_grade_tell_nothing() {
-    let hinge = ThresholdHinge::new(vec![0, 1, 7], vec![1.0, 1.0, 0.0], Constraints::Implicit);
+fn documents_without_weight_and_a_single_grade_have_no_loss() {
+    let hinge = ThresholdHinge::new(vec![0, 1, 7], vec![1.0, 1.0, 0.0], ThresholdConstraints::Implicit);
     let (value, gradient) = value_and_gradient(&hinge, &[0.0, 0.0, 50.0]);
     assert_eq!((value, gradient[2]), (1.0, 0.0));
-    let sole = ThresholdHinge::new(vec![0, 0], vec![1.0; 2], Constraints::Explicit);
+    let sole = ThresholdHinge::new(vec![0, 0], vec![1.0; 2], ThresholdConstraints::Explicit);
     assert_eq!(value_and_gradient(&sole, &[1.0, 2.0]), (0.0, vec![0.0; 2]));
     assert!(sole.thresholds(&[1.0, 2.0]).is_empty());
 }
 
 #[test]
 fn huge_scores_stay_finite() {
-    let hinge = ThresholdHinge::new(vec![0, 1, 2, 1], vec![1.0; 4], Constraints::Explicit);
+    let hinge = ThresholdHinge::new(vec![0, 1, 2, 1], vec![1.0; 4], ThresholdConstraints::Explicit);
     let (value, gradient) = value_and_gradient(&hinge, &[1e300, -1e300, 0.0, 1e300]);
     assert!(value.is_finite() && gradient.iter().all(|g| g.is_finite()));
 }

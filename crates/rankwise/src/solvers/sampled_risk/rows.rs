@@ -1,48 +1,49 @@
-//! The matrix of one query's rankings: `δφ(y)` row by row, or what it is made of.
+//! The matrix of one query's rankings: `δφ(y)` row by row, or the counts that it is made of.
 
 use crate::data::Query;
-use crate::losses::conditional::Sample;
-use crate::solvers::units::Units;
+use crate::losses::conditional::RankingSample;
+use crate::solvers::units::FeatureUnits;
 use crate::solvers::vectors::{add_mixed, mixed_dot};
 use std::borrow::Cow;
 
-/// One row for each ranking.
-pub(super) struct Rows {
+/// One row per ranking.
+pub(super) struct FeatureDifferences {
     values: Vec<f32>,
     width: usize,
-    /// Where rows are numbers of documents, how these weigh; else rows are `δφ(y)/u`.
+    /// The documents that columns stand for, if rows are counts per document; otherwise rows are `δφ(y)/u`.
     documents: Option<Documents>,
 }
 
-/// What a row of counts stands for: `w·δφ(y) = 2κ [Σ_g count_g·s_g − Σ_b count_b·s_b]`.
+/// The meaning of a row of counts: `w·δφ(y) = 2κ [Σ_g count_g·s_g − Σ_b count_b·s_b]`.
 struct Documents {
-    /// The documents' numbers: goods, then bads.
+    /// The indices of the documents: first the relevant, then the non-relevant ones.
     numbers: Vec<usize>,
-    goods: usize,
+    relevant: usize,
     twice_kappa: f64,
 }
 
 impl Documents {
-    /// `2κ` for goods and `−2κ` for bads.
+    /// `2κ` for relevant and `−2κ` for non-relevant documents.
     fn weights(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let sign = |i: usize| if i < self.goods { self.twice_kappa } else { -self.twice_kappa };
+        let sign = |i: usize| if i < self.relevant { self.twice_kappa } else { -self.twice_kappa };
         self.numbers.iter().enumerate().map(move |(i, &d)| (d, sign(i)))
     }
 }
 
-impl Rows {
-    /// The rows of a sample. There are fewer numbers, and less work, in a row for each feature where features are fewer
-    /// than documents; what single floats cannot hold stays with the documents, whose counts are exact.
+impl FeatureDifferences {
+    /// The rows of a sample. If there are fewer features than documents, one column per feature needs less memory and
+    /// work. Values that single precision cannot represent are stored per document, because counts are exact.
     pub(super) fn new(
         query: Query<'_>,
-        units: &Units,
-        goods: Vec<usize>,
-        bads: Vec<usize>,
+        units: &FeatureUnits,
+        relevant: Vec<usize>,
+        non_relevant: Vec<usize>,
         twice_kappa: f64,
         features: usize,
-        sample: &Sample,
-    ) -> Rows {
-        let documents = Documents { goods: goods.len(), numbers: [goods, bads].concat(), twice_kappa };
+        sample: &RankingSample,
+    ) -> FeatureDifferences {
+        let documents =
+            Documents { relevant: relevant.len(), numbers: [relevant, non_relevant].concat(), twice_kappa };
         if features < documents.numbers.len()
             && let Some(rows) = Self::of_features(query, units, &documents, features, sample)
         {
@@ -53,16 +54,16 @@ impl Rows {
         for i in 0..sample.len() {
             values.extend(counts(sample, i).map(|c| c as f32));
         }
-        Rows { values, width, documents: Some(documents) }
+        FeatureDifferences { values, width, documents: Some(documents) }
     }
 
     fn of_features(
         query: Query<'_>,
-        units: &Units,
+        units: &FeatureUnits,
         documents: &Documents,
         width: usize,
-        sample: &Sample,
-    ) -> Option<Rows> {
+        sample: &RankingSample,
+    ) -> Option<FeatureDifferences> {
         let mut values = Vec::with_capacity(sample.len() * width);
         let mut sum = vec![0.0; width];
         for i in 0..sample.len() {
@@ -74,26 +75,26 @@ impl Rows {
             }
             values.extend(units.in_data_units(&sum).iter().map(|x| *x as f32));
         }
-        values.iter().all(|x| x.is_finite()).then_some(Rows { values, width, documents: None })
+        values.iter().all(|x| x.is_finite()).then_some(FeatureDifferences { values, width, documents: None })
     }
 
     /// The rows.
-    pub(super) fn each(&self) -> impl Iterator<Item = RowOf<'_>> {
-        self.values.chunks_exact(self.width).map(RowOf)
+    pub(super) fn each(&self) -> impl Iterator<Item = FeatureDifference<'_>> {
+        self.values.chunks_exact(self.width).map(FeatureDifference)
     }
 
-    /// What rows are to be multiplied with at `w`.
-    pub(super) fn point<'w>(&self, query: Query<'_>, units: &Units, w: &'w [f64]) -> Cow<'w, [f64]> {
+    /// The vector that rows are multiplied with at `w`.
+    pub(super) fn point<'w>(&self, query: Query<'_>, units: &FeatureUnits, w: &'w [f64]) -> Cow<'w, [f64]> {
         let Some(documents) = &self.documents else { return Cow::Borrowed(w) };
         let w = units.in_data_units(w);
         documents.weights().map(|(document, weight)| weight * query.row(document).dot(&w)).collect()
     }
 
-    /// Takes `share·Σ slope·δφ(y)/u` off the gradient; `sum` is any vector of a row's width.
+    /// Subtracts `share·Σ slope·δφ(y)/u` from the gradient; `sum` is a scratch vector of the width of a row.
     pub(super) fn subtract_slopes(
         &self,
         query: Query<'_>,
-        units: &Units,
+        units: &FeatureUnits,
         mut sum: Vec<f64>,
         slopes: &[f64],
         share: f64,
@@ -116,16 +117,16 @@ impl Rows {
 }
 
 /// One row.
-pub(super) struct RowOf<'a>(&'a [f32]);
+pub(super) struct FeatureDifference<'a>(&'a [f32]);
 
-impl RowOf<'_> {
+impl FeatureDifference<'_> {
     pub(super) fn dot(&self, point: &[f64]) -> f64 {
         mixed_dot(self.0, point)
     }
 }
 
-/// The counts of ranking `i`: those of goods, then those of bads.
-fn counts(sample: &Sample, i: usize) -> impl Iterator<Item = u32> + '_ {
+/// The counts of ranking `i`: first of the relevant, then of the non-relevant documents.
+fn counts(sample: &RankingSample, i: usize) -> impl Iterator<Item = u32> + '_ {
     let state = sample.state(i);
-    state.bads_ahead().iter().chain(state.goods_behind()).copied()
+    state.non_relevant_ahead().iter().chain(state.relevant_behind()).copied()
 }

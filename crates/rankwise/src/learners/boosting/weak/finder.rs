@@ -52,13 +52,19 @@ impl<'a> Finder<'a> {
     pub(super) fn new(data: &'a Dataset, weak: Weak, thresholds: usize) -> Finder<'a> {
         // Without curvature and with l2 = 1 a split of worths that cancel out gains twice the square of either side:
         // the engine's best split is then the rule that picks the documents worth most.
-        let growth = Growth { leaves: 2, min_rows: 1, min_weight: 0.0, l2: 1.0, ..Growth::default() };
+        let growth = Growth {
+            num_leaves: 2,
+            min_data_in_leaf: 1,
+            min_child_weight: 0.0,
+            l2: 1.0,
+            ..Growth::default()
+        };
         let bins = if thresholds == 0 { MAX_BINS } else { thresholds + 1 };
         let way = match (weak, thresholds) {
             (Weak::Stump, 0) => Way::All(Midpoints::new(data)),
             (Weak::Stump, _) => Way::Binned { binned: Binned::new(data, bins), growth },
             (Weak::Tree { leaves }, _) => {
-                let growth = Growth { leaves, l2: 0.0, ..growth };
+                let growth = Growth { num_leaves: leaves, l2: 0.0, ..growth };
                 Way::Binned { binned: Binned::new(data, bins), growth }
             }
         };
@@ -72,7 +78,7 @@ impl<'a> Finder<'a> {
             Way::Binned { binned, growth } => {
                 let slopes: Vec<f64> = worths.iter().map(|w| -w).collect();
                 // In a larger tree a leaf's value is the balance of its documents: the sign says which way they go.
-                let curvatures: Vec<f64> = match growth.leaves {
+                let curvatures: Vec<f64> = match growth.num_leaves {
                     2 => vec![0.0; worths.len()],
                     _ => worths.iter().map(|w| w.abs()).collect(),
                 };

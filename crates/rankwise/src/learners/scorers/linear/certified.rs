@@ -5,7 +5,7 @@ use super::{LinearParameters, RegularizationPath};
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, SecondOrder};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Bundle, CertifiedFit, LinearRisk, NewtonCg, Objective, Planes};
+use crate::solvers::{Bundle, CertifiedFit, LinearRisk, NewtonCg, Objective, CuttingPlanes};
 use crate::watch::{Stop, Watch};
 
 /// The gap below which zero weights count as the optimum.
@@ -42,7 +42,7 @@ fn fits<L: QueryLoss>(
     linear: &LinearParameters,
     watch: &mut dyn Watch,
 ) -> Vec<Fitted> {
-    let mut planes = Planes::under(risk);
+    let mut planes = CuttingPlanes::under(risk);
     let mut fits = Vec::with_capacity(cs.len());
     for &c in cs {
         let linear = LinearParameters { c, ..linear.clone() };

@@ -11,7 +11,7 @@ use crate::learners::{Fitted, Task};
 use crate::losses::listwise::ListNet;
 use crate::losses::{QueryLoss, Reweighted};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Ending, Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized};
+use crate::solvers::{Termination, Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized};
 use crate::watch::Watch;
 
 /// The relative norm of the gradient at which a minimum that is only a stage on the way counts as found.
@@ -76,7 +76,7 @@ pub(super) fn fit_reweighted(
     let (mut weights, mut rounds) = warm_start(linear, task, watch);
     let (mut best, mut evaluations): (Option<(f64, LbfgsFit)>, u64) = (None, 0);
     for order in 0..reorderings {
-        let held = risk.held_at(&weights);
+        let held = risk.in_order_of(&weights);
         let objective = Regularized { risk: &held, c: linear.c };
         let allowed = (linear.iterations - rounds).div_ceil(reorderings - order);
         let optimiser = Lbfgs { rounds: allowed, tolerance: ROUGH, ..Lbfgs::default() };
@@ -110,7 +110,7 @@ fn warm_start(linear: &LinearParameters, task: &Task<'_>, watch: &mut dyn Watch)
 fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: LbfgsFit, watch: &dyn Watch) -> Fitted {
     let outcome = match fit.ending {
         _ if watch.stop().requested() => Outcome::Interrupted,
-        Ending::RoundsUsedUp => Outcome::RoundsUsedUp,
+        Termination::RoundsUsedUp => Outcome::RoundsUsedUp,
         _ => Outcome::Converged,
     };
     let figures = [

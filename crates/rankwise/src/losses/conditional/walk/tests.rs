@@ -1,17 +1,17 @@
-//! Steps against the paper's sampler, whose law is found by going through all pairs of a matrix of pairs.
+//! Compares steps with the sampler of the paper, whose distribution is found by enumerating all pairs.
 
 use super::*;
 use crate::rng;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use std::collections::HashMap;
 
-/// Whether each good is ahead of each bad.
+/// Whether each relevant document is ahead of each non-relevant one.
 type Pairs = Vec<Vec<bool>>;
 
-/// A probability for every ranking that can come next, by its counts.
-type Law = HashMap<Vec<u32>, f64>;
+/// The probability of every ranking that can come next, by its counts.
+type RankingDistribution = HashMap<Vec<u32>, f64>;
 
-/// Rankings with one, few, many and uneven blocks; `+` is a good.
+/// Rankings with one, few, many and uneven blocks; `+` is a relevant document.
 const RANKINGS: [&str; 9] = [
     "+++----",
     "----+++",
@@ -24,15 +24,17 @@ const RANKINGS: [&str; 9] = [
     "-++++-+++",
 ];
 
-/// A walk that stands at this ranking, its documents in mixed order.
+/// A walk at this ranking, with its documents in mixed order.
 fn walk_at(ranking: &str, seed: u64) -> Walk {
-    let goods = ranking.matches('+').count();
-    let mut walk = Walk::new(goods, ranking.len() - goods);
+    let relevant = ranking.matches('+').count();
+    let mut walk = Walk::new(relevant, ranking.len() - relevant);
     walk.shuffle(&mut rng::stream(seed, &[1]));
-    let (mut goods, mut bads) = (walk.cast[..goods].iter(), walk.cast[goods..].iter());
+    let (mut relevant, mut non_relevant) = (walk.cast[..relevant].iter(), walk.cast[relevant..].iter());
     walk.order = ranking
         .chars()
-        .map(|class| *if class == '+' { goods.next() } else { bads.next() }.expect("one for each sign"))
+        .map(|class| {
+            *if class == '+' { relevant.next() } else { non_relevant.next() }.expect("one for each sign")
+        })
         .collect();
     walk.survey();
     walk
@@ -41,56 +43,71 @@ fn walk_at(ranking: &str, seed: u64) -> Walk {
 fn pairs_of(walk: &Walk) -> Pairs {
     let place =
         |document: usize| walk.order.iter().position(|&d| d as usize == document).expect("it is there");
-    let bads = walk.goods..walk.order.len();
-    (0..walk.goods).map(|g| bads.clone().map(|b| place(g) < place(b)).collect()).collect()
+    let non_relevant = walk.relevant..walk.order.len();
+    (0..walk.relevant).map(|g| non_relevant.clone().map(|b| place(g) < place(b)).collect()).collect()
 }
 
-/// Whether some ranking orders all pairs so: there is none just where a good `g` is ahead of a bad `b`, that one ahead
-/// of another good `h`, that one ahead of another bad `c`, and `c` ahead of `g`.
+/// Whether any ranking orders all pairs like this. There is none exactly if there is a cycle: a relevant `g` ahead of
+/// a non-relevant `b`, `b` ahead of a relevant `h`, `h` ahead of a non-relevant `c`, and `c` ahead of `g`.
 fn is_ranking(pairs: &Pairs) -> bool {
-    let bads = 0..pairs[0].len();
+    let non_relevant = 0..pairs[0].len();
     !pairs.iter().any(|g| {
-        pairs.iter().any(|h| bads.clone().any(|b| bads.clone().any(|c| g[b] && !h[b] && h[c] && !g[c])))
+        pairs.iter().any(|h| {
+            non_relevant.clone().any(|b| non_relevant.clone().any(|c| g[b] && !h[b] && h[c] && !g[c]))
+        })
     })
 }
 
 fn counts_of(pairs: &Pairs) -> Vec<u32> {
-    let bads = 0..pairs[0].len();
+    let non_relevant = 0..pairs[0].len();
     let ahead = pairs.iter().map(|g| g.iter().filter(|first| !**first).count() as u32);
-    let behind = bads.map(|b| pairs.iter().filter(|g| !g[b]).count() as u32);
+    let behind = non_relevant.map(|b| pairs.iter().filter(|g| !g[b]).count() as u32);
     ahead.chain(behind).collect()
 }
 
-/// The law of the next accepted ranking if a pair that is drawn is flipped with probability `flip`, a function of the
-/// goods, the bads, the bads that the good beats, the goods that the bad beats, and whether the good is ahead.
-fn law(pairs: &Pairs, flip: impl Fn(usize, usize, usize, usize, bool) -> f64) -> Law {
-    let (goods, bads) = (pairs.len(), pairs[0].len());
-    let mut law = Law::new();
-    for g in 0..goods {
-        for b in 0..bads {
-            let good_beats = pairs[g].iter().filter(|first| **first).count();
-            let bad_beats = pairs.iter().filter(|h| !h[b]).count();
+/// The distribution of the next accepted ranking if a drawn pair is flipped with probability `flip`: a function of
+/// the number of relevant documents, of non-relevant documents, of non-relevant documents that the relevant one
+/// beats, of relevant documents that the non-relevant one beats, and of whether the relevant document is ahead.
+fn distribution(
+    pairs: &Pairs,
+    flip: impl Fn(usize, usize, usize, usize, bool) -> f64,
+) -> RankingDistribution {
+    let (relevant, non_relevant) = (pairs.len(), pairs[0].len());
+    let mut distribution = RankingDistribution::new();
+    for g in 0..relevant {
+        for b in 0..non_relevant {
+            let relevant_beats = pairs[g].iter().filter(|first| **first).count();
+            let non_relevant_beats = pairs.iter().filter(|h| !h[b]).count();
             let mut flipped = pairs.clone();
             flipped[g][b] = !pairs[g][b];
             if is_ranking(&flipped) {
-                let theta = flip(goods, bads, good_beats, bad_beats, pairs[g][b]);
-                *law.entry(counts_of(&flipped)).or_default() += theta;
+                let theta = flip(relevant, non_relevant, relevant_beats, non_relevant_beats, pairs[g][b]);
+                *distribution.entry(counts_of(&flipped)).or_default() += theta;
             }
         }
     }
-    let total: f64 = law.values().sum();
-    law.values_mut().for_each(|p| *p /= total);
-    law
+    let total: f64 = distribution.values().sum();
+    distribution.values_mut().for_each(|p| *p /= total);
+    distribution
 }
 
 /// The flip probability of the paper's Figure 2.
-fn theta(goods: usize, bads: usize, good_beats: usize, bad_beats: usize, good_first: bool) -> f64 {
-    let favour =
-        if good_first { bads - good_beats + bad_beats + 1 } else { goods + good_beats - bad_beats + 1 };
-    favour as f64 / (2 + goods + bads) as f64
+fn theta(
+    relevant: usize,
+    non_relevant: usize,
+    relevant_beats: usize,
+    non_relevant_beats: usize,
+    relevant_first: bool,
+) -> f64 {
+    let favour = if relevant_first {
+        non_relevant - relevant_beats + non_relevant_beats + 1
+    } else {
+        relevant + relevant_beats - non_relevant_beats + 1
+    };
+    favour as f64 / (2 + relevant + non_relevant) as f64
 }
 
-/// What the walk goes to from here, and how often.
+/// How often the walk moves to each ranking from here.
 fn frequencies(walk: &Walk, draws: usize, seed: u64) -> HashMap<Vec<u32>, usize> {
     let mut random = rng::stream(seed, &[2]);
     let mut seen = HashMap::new();
@@ -102,59 +119,63 @@ fn frequencies(walk: &Walk, draws: usize, seed: u64) -> HashMap<Vec<u32>, usize>
     seen
 }
 
-/// The probability of being at least so far off under the law (Pearson's chi-square).
-fn p_value(seen: &HashMap<Vec<u32>, usize>, law: &Law) -> f64 {
-    if seen.keys().any(|state| !law.contains_key(state)) {
+/// The p-value of Pearson's chi-square test.
+fn p_value(seen: &HashMap<Vec<u32>, usize>, distribution: &RankingDistribution) -> f64 {
+    if seen.keys().any(|state| !distribution.contains_key(state)) {
         return 0.0;
     }
     let draws: usize = seen.values().sum();
-    let off: f64 = law
+    let off: f64 = distribution
         .iter()
         .map(|(state, p)| {
             let expected = p * draws as f64;
             (seen.get(state).copied().unwrap_or(0) as f64 - expected).powi(2) / expected
         })
         .sum();
-    if law.len() == 1 { 1.0 } else { ChiSquared::new((law.len() - 1) as f64).expect("freedom").sf(off) }
+    if distribution.len() == 1 {
+        1.0
+    } else {
+        ChiSquared::new((distribution.len() - 1) as f64).expect("freedom").sf(off)
+    }
 }
 
 #[test]
-fn steps_follow_the_law_of_the_rejecting_sampler() {
+fn steps_have_the_distribution_of_the_rejection_sampler() {
     for (i, ranking) in RANKINGS.iter().enumerate() {
         let walk = walk_at(ranking, i as u64);
-        let p = p_value(&frequencies(&walk, 20_000, i as u64), &law(&pairs_of(&walk), theta));
+        let p = p_value(&frequencies(&walk, 20_000, i as u64), &distribution(&pairs_of(&walk), theta));
         assert!(p > 0.01, "{ranking}: p = {p}");
     }
 }
 
-/// The same test finds out laws that are nearly right: one that flips all alike, one that takes the two cases for each
-/// other, one whose counts are off by the pair itself.
+/// The same test detects distributions that are nearly right: one that flips all pairs with equal probability, one
+/// that swaps the two cases, and one whose counts are off by the pair itself.
 #[test]
-fn the_test_of_steps_tells_other_laws_apart() {
-    // Here one more or one less in θ makes most difference.
+fn the_test_detects_wrong_distributions() {
+    // Here, adding or subtracting one in θ makes the largest difference.
     let walk = walk_at("-++++-+++", 8);
     let pairs = pairs_of(&walk);
     let seen = frequencies(&walk, 20_000, 8);
     let wrong_laws = [
-        law(&pairs, |_, _, _, _, _| 0.5),
-        law(&pairs, |n, m, g, b, first| theta(n, m, g, b, !first)),
-        law(&pairs, |n, m, g, b, first| theta(n, m, g, b, first) + 1.0 / (2 + n + m) as f64),
+        distribution(&pairs, |_, _, _, _, _| 0.5),
+        distribution(&pairs, |n, m, g, b, first| theta(n, m, g, b, !first)),
+        distribution(&pairs, |n, m, g, b, first| theta(n, m, g, b, first) + 1.0 / (2 + n + m) as f64),
     ];
     for (i, wrong) in wrong_laws.iter().enumerate() {
         let p = p_value(&seen, wrong);
-        assert!(p < 1e-6, "law {i}: p = {p}");
+        assert!(p < 1e-6, "distribution {i}: p = {p}");
     }
-    assert!(p_value(&seen, &law(&pairs, theta)) > 0.01);
+    assert!(p_value(&seen, &distribution(&pairs, theta)) > 0.01);
 }
 
-/// What is kept up to date step by step is what a look at the whole order finds.
+/// The incrementally updated state agrees with one computed from the order.
 #[test]
-fn long_walks_keep_their_books() {
+fn long_walks_stay_consistent() {
     for seed in 0..60 {
         let mut random = rng::stream(seed, &[3]);
-        let (goods, bads) = (random.random_range(1..30), random.random_range(1..30));
-        let mut walk = Walk::new(goods, bads);
-        walk.start(random.random_range(0..=goods * bads));
+        let (relevant, non_relevant) = (random.random_range(1..30), random.random_range(1..30));
+        let mut walk = Walk::new(relevant, non_relevant);
+        walk.start(random.random_range(0..=relevant * non_relevant));
         for _ in 0..200 {
             let before = pairs_of(&walk);
             walk.step(&mut random);
@@ -162,7 +183,7 @@ fn long_walks_keep_their_books() {
             assert_eq!(walk.counts, counts_of(&after));
             let flipped: usize =
                 before.iter().zip(&after).map(|(a, b)| a.iter().zip(b).filter(|(x, y)| x != y).count()).sum();
-            assert_eq!(flipped, 1, "{goods} goods, {bads} bads");
+            assert_eq!(flipped, 1, "{relevant} relevant, {non_relevant} non-relevant");
             let mut fresh = walk.clone();
             fresh.survey();
             assert_eq!(walk.weights, fresh.weights);
@@ -171,15 +192,15 @@ fn long_walks_keep_their_books() {
 }
 
 #[test]
-fn walks_go_both_ways_between_the_ends() {
-    let (goods, bads) = (3, 4);
-    let mut walk = Walk::new(goods, bads);
-    for wrong in 0..=goods * bads {
+fn walks_reach_every_ranking_from_both_ends() {
+    let (relevant, non_relevant) = (3, 4);
+    let mut walk = Walk::new(relevant, non_relevant);
+    for wrong in 0..=relevant * non_relevant {
         walk.start(wrong);
-        assert_eq!(walk.state().bads_ahead().iter().sum::<u32>() as usize, wrong);
+        assert_eq!(walk.state().non_relevant_ahead().iter().sum::<u32>() as usize, wrong);
         assert_eq!(walk.counts, counts_of(&pairs_of(&walk)));
     }
-    assert_eq!(walk.state().goods_behind(), [3, 3, 3, 3]);
+    assert_eq!(walk.state().relevant_behind(), [3, 3, 3, 3]);
     let mut random = rng::stream(1, &[]);
     let seen: std::collections::HashSet<Vec<u32>> = (0..20_000)
         .map(|_| {
@@ -187,23 +208,23 @@ fn walks_go_both_ways_between_the_ends() {
             walk.counts.clone()
         })
         .collect();
-    assert_eq!(seen.len(), rankings(goods, bads));
+    assert_eq!(seen.len(), rankings(relevant, non_relevant));
 }
 
-/// How many rankings there are up to the order within a class: there are as many blocks of goods as of bads, and either
-/// class comes first, or one block more of the goods, or one more of the bads.
-fn rankings(goods: usize, bads: usize) -> usize {
-    (1..=goods.min(bads) + 1)
+/// The number of rankings up to the order within a class. Either there are as many blocks of one class as of the
+/// other and either class comes first, or there is one more block of one class.
+fn rankings(relevant: usize, non_relevant: usize) -> usize {
+    (1..=relevant.min(non_relevant) + 1)
         .map(|parts| {
-            let as_many = ordered_parts(goods, parts) * ordered_parts(bads, parts);
-            let more_goods = ordered_parts(goods, parts) * ordered_parts(bads, parts - 1);
-            let more_bads = ordered_parts(goods, parts - 1) * ordered_parts(bads, parts);
-            2 * as_many + more_goods + more_bads
+            let as_many = ordered_parts(relevant, parts) * ordered_parts(non_relevant, parts);
+            let more_relevant = ordered_parts(relevant, parts) * ordered_parts(non_relevant, parts - 1);
+            let more_non_relevant = ordered_parts(relevant, parts - 1) * ordered_parts(non_relevant, parts);
+            2 * as_many + more_relevant + more_non_relevant
         })
         .sum()
 }
 
-/// In how many ways `n` things go into so many parts in order, none of them empty.
+/// The number of ways to divide `n` items in order into this many non-empty parts.
 fn ordered_parts(n: usize, parts: usize) -> usize {
     match (n, parts) {
         (0, 0) => 1,

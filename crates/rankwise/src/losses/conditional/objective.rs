@@ -1,8 +1,8 @@
-//! What is minimised of a query, over any weighted set of rankings.
+//! Objectives of a query over a weighted set of rankings.
 
-/// An objective of the law `Pr(y) ∝ exp(−w·δφ(y))`, for one query.
+/// An objective of the distribution `Pr(y) ∝ exp(−w·δφ(y))` over the rankings of one query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ConditionalObjective {
     /// L1, the negative log-likelihood of the perfect ranking: `log Σ_y exp(−w·δφ(y))`.
     Mle,
     /// The negative logarithm of the expected gain: `−log Σ_y Pr(y)·(1 − Δ(y))`. Not convex.
@@ -15,28 +15,29 @@ pub enum Form {
     ConvexLoss,
 }
 
-impl Form {
+impl ConditionalObjective {
     /// Whether it is a convex function of the weights.
     pub fn is_convex(self) -> bool {
-        matches!(self, Form::Mle | Form::ConvexLoss)
+        matches!(self, ConditionalObjective::Mle | ConditionalObjective::ConvexLoss)
     }
 
-    /// The objective over rankings of these losses Δ and exponents `a = log ω − w·δφ`, ω the weight of a ranking.
-    /// The exponents are replaced by the slopes by them. At least one ranking must have `Δ < 1`.
+    /// The objective over rankings with the losses Δ and the exponents `a = log ω − w·δφ`, where ω is the weight of a
+    /// ranking. The exponents are replaced by the derivatives by them. At least one ranking must have `Δ < 1`.
     pub fn over_rankings(self, exponents: &mut [f64], losses: &[f64]) -> f64 {
         match self {
-            Form::Mle => softmax(exponents),
-            Form::ConvexLoss => {
+            ConditionalObjective::Mle => softmax(exponents),
+            ConditionalObjective::ConvexLoss => {
                 exponents.iter_mut().zip(losses).for_each(|(a, loss)| *a += loss);
                 softmax(exponents)
             }
-            Form::L2 => expected_loss(exponents, losses, 0.0).1,
-            Form::L3 => {
+            ConditionalObjective::L2 => expected_loss(exponents, losses, 0.0).1,
+            ConditionalObjective::L3 => {
                 let (total, mean) = expected_loss(exponents, losses, 1.0);
                 total + mean
             }
-            Form::ExpGain => {
-                // The ratio of two sums, as a difference of logarithms: either may be too small for a float.
+            ConditionalObjective::ExpGain => {
+                // The logarithm of a ratio of two sums, as a difference of logarithms, because either sum may
+                // underflow.
                 let mut gained: Vec<f64> =
                     exponents.iter().zip(losses).map(|(a, loss)| a + (-loss).ln_1p()).collect();
                 let value = softmax(exponents) - softmax(&mut gained);
@@ -47,7 +48,7 @@ impl Form {
     }
 }
 
-/// The logarithm of the sum of exponentials; each exponent is replaced by its share in the sum.
+/// The log-sum-exp; each exponent is replaced by its softmax probability.
 fn softmax(exponents: &mut [f64]) -> f64 {
     let top = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;
@@ -59,8 +60,8 @@ fn softmax(exponents: &mut [f64]) -> f64 {
     top + total.ln()
 }
 
-/// The logarithm of the sum of exponentials, and the expected loss. The slopes are those of the latter, and of
-/// `share` times the former.
+/// The log-sum-exp and the expected loss. The exponents are replaced by the derivatives of the latter plus `share`
+/// times the former.
 fn expected_loss(exponents: &mut [f64], losses: &[f64], share: f64) -> (f64, f64) {
     let total = softmax(exponents);
     let mean = exponents.iter().zip(losses).map(|(p, loss)| p * loss).sum();

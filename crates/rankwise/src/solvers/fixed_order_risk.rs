@@ -1,24 +1,25 @@
-//! A risk whose loss weights its terms by the order of the documents, with the order of given weights held fast.
+//! The risk of a loss that weights its terms by the current ranking, with the ranking fixed.
 
 use super::objective::{LinearRisk, Objective};
 use crate::losses::{Reweighted, ScoredQuery};
 
-/// The risk of a linear model in the order that an anchor gives: a function with a derivative, where the risk itself has
-/// none. The scores of the anchor are worked out anew each time, which costs little beside keeping every pair's weight.
-pub struct HeldRisk<'a, 'd, L> {
+/// The risk of a linear model, with the ranking fixed to that of given weights (the anchor). It is differentiable,
+/// while the risk itself is not. The scores of the anchor are recomputed at every evaluation, which costs less than
+/// storing a weight per pair.
+pub struct FixedOrderRisk<'a, 'd, L> {
     risk: &'a LinearRisk<'d, L>,
-    /// In the units of the data.
+    /// The anchor in the units of the data.
     anchor: Vec<f64>,
 }
 
 impl<'d, L: Reweighted> LinearRisk<'d, L> {
-    /// The risk in the order that `w` gives.
-    pub fn held_at<'a>(&'a self, w: &[f64]) -> HeldRisk<'a, 'd, L> {
-        HeldRisk { risk: self, anchor: self.in_data_units(w).into_owned() }
+    /// The risk with every ranking fixed to the ranking by `w`.
+    pub fn in_order_of<'a>(&'a self, w: &[f64]) -> FixedOrderRisk<'a, 'd, L> {
+        FixedOrderRisk { risk: self, anchor: self.in_data_units(w).into_owned() }
     }
 }
 
-impl<L: Reweighted> Objective for HeldRisk<'_, '_, L> {
+impl<L: Reweighted> Objective for FixedOrderRisk<'_, '_, L> {
     fn dim(&self) -> usize {
         self.risk.dim()
     }
@@ -38,12 +39,12 @@ impl<L: Reweighted> Objective for HeldRisk<'_, '_, L> {
 mod tests {
     use super::*;
     use crate::data::{Dataset, Features, Parts};
-    use crate::losses::{Lambda, LambdaMeasure};
+    use crate::losses::{Lambda, LambdaMetric};
     use crate::rng;
     use rand::RngExt;
 
-    /// With the order held fast the gradient is the slope of the value, wherever the weights go, and at the anchor itself
-    /// both are those of the present order.
+    /// With the ranking fixed, the gradient agrees with finite differences at any weights. At the anchor, value and
+    /// gradient are those of the risk itself.
     #[test]
     fn gradients_agree_with_finite_differences() {
         let mut random = rng::stream(1, &[]);
@@ -57,7 +58,7 @@ mod tests {
         .unwrap();
         let risk = LinearRisk::new(&data, Lambda::of_lambda_loss(), 1).scaled();
         let anchor = [0.5, -1.0, 0.3];
-        let held = risk.held_at(&anchor);
+        let held = risk.in_order_of(&anchor);
         let (mut gradient, mut scratch) = (vec![0.0; 3], vec![0.0; 3]);
         assert_eq!(
             held.value_and_gradient(&anchor, &mut gradient),
@@ -75,7 +76,7 @@ mod tests {
             let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
             assert!((slope - gradient[i]).abs() < 1e-8, "{slope} for {}", gradient[i]);
         }
-        let map = LinearRisk::new(&data, Lambda::of(LambdaMeasure::Map), 1);
-        assert!(map.held_at(&anchor).value_and_gradient(&w, &mut gradient) > 0.0);
+        let map = LinearRisk::new(&data, Lambda::of(LambdaMetric::Map), 1);
+        assert!(map.in_order_of(&anchor).value_and_gradient(&w, &mut gradient) > 0.0);
     }
 }
