@@ -1,9 +1,9 @@
-//! Cards: what a learner, measure or loss is called, does, and comes from; and finding one by its name.
+//! Cards: what a learner, metric or loss is called, does, and comes from; and finding one by its name.
 
 use crate::error::{Error, Result};
 use serde::Serialize;
 
-/// What a reader wants to know of a learner, measure or loss before using it.
+/// What a reader wants to know of a learner, metric or loss before using it.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Card {
     /// The one name, as typed: `coordinate-ascent`.

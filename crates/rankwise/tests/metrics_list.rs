@@ -1,4 +1,4 @@
-//! What every measure in the list has to stand.
+//! What every metric in the list has to stand.
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, Empty, METRICS, Metric, PRESETS, parse};
@@ -16,10 +16,11 @@ fn random_query(random: &mut Random, most: usize) -> (Vec<f32>, Vec<f64>) {
     (labels, scores)
 }
 
-/// Each measure, whole and cut where it can be.
-fn names() -> Vec<(&'static rankwise::metrics::Entry, String)> {
-    let cuts =
-        |e: &'static rankwise::metrics::Entry| if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] };
+/// Each metric, whole and cut where it can be.
+fn names() -> Vec<(&'static rankwise::metrics::MetricEntry, String)> {
+    let cuts = |e: &'static rankwise::metrics::MetricEntry| {
+        if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] }
+    };
     METRICS
         .iter()
         .flat_map(|e| cuts(e).into_iter().map(move |cut| (e, format!("{}{cut}", e.card.name))))

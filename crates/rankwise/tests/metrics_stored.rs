@@ -1,4 +1,4 @@
-//! Our presets against what other tools say, stored by `testdata/measures/generate.py` with the tools'
+//! Our presets against what other tools say, stored by `testdata/metrics/generate.py` with the tools'
 //! versions.
 
 use rankwise::metrics::{Conventions, DocumentIds, JudgedList, evaluate_lists, parse, preset};
@@ -25,14 +25,14 @@ struct Answer {
     tool: String,
     preset: String,
     set: String,
-    measure: String,
+    metric: String,
     tolerance: f64,
     /// One per query; `None` where the tool has no answer.
     values: Vec<Option<f64>>,
 }
 
 fn stored() -> Stored {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/measures/answers.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/metrics/answers.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -51,16 +51,16 @@ fn differences(answer: &Answer, queries: &[StoredQuery], conventions: &Conventio
             weight: 1.0,
         })
         .collect();
-    let metric = parse(&answer.measure, conventions).unwrap();
+    let metric = parse(&answer.metric, conventions).unwrap();
     let ours = evaluate_lists(&lists, &[metric]).unwrap();
     assert_eq!(answer.values.len(), lists.len());
-    let Answer { tool, measure, set, tolerance, .. } = answer;
+    let Answer { tool, metric, set, tolerance, .. } = answer;
     let differs = |theirs: f64, ours: &Option<f64>| ours.is_none_or(|o| (o - theirs).abs() > *tolerance);
     let pairs = answer.values.iter().zip(&ours.values[0]).enumerate();
     pairs
         .filter_map(|(q, (theirs, ours))| theirs.map(|t| (q, t, ours)))
         .filter(|(_, theirs, ours)| differs(*theirs, ours))
-        .map(|(q, theirs, ours)| format!("{tool}'s {measure} of {set} {q}: {theirs}, ours {ours:?}"))
+        .map(|(q, theirs, ours)| format!("{tool}'s {metric} of {set} {q}: {theirs}, ours {ours:?}"))
         .collect()
 }
 

@@ -5,8 +5,8 @@ use rankwise::metrics::{Conventions, METRICS, Metric, parse_list};
 use rankwise::rank::{RankRule, Ranking, ScoreBits, Sorter, Ties};
 use rankwise::rng::{self, Random};
 
-/// Every measure with and without cuts, and every option that changes how a tie counts.
-fn all_measures(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
+/// Every metric with and without cuts, and every option that changes how a tie counts.
+fn all_metrics(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
     let variants: &[(&str, &[&str])] = &[
         ("ndcg", &[":gain=linear", ":gain=binary:t=2", ":discount=letor"]),
         ("map", &[":ap-divisor=min", ":t=2"]),
@@ -66,7 +66,7 @@ fn all_orders(scores: &[f64]) -> Vec<Ranking> {
 
 #[test]
 fn averaging_ties_is_the_mean_over_all_orders() {
-    let metrics = all_measures(&Conventions::default());
+    let metrics = all_metrics(&Conventions::default());
     let mut random = rng::stream(7, &[1]);
     for (most, cases) in [(4, 1500), (5, 1000), (6, 300), (7, 40)] {
         for _ in 0..cases {
@@ -90,7 +90,7 @@ fn averaging_ties_is_the_mean_over_all_orders() {
     }
 }
 
-/// A measure that says how deep it looks is given no more of the ranking; that must change no bit of its value,
+/// A metric that says how deep it looks is given no more of the ranking; that must change no bit of its value,
 /// whatever the tie rule and whatever was ranked before with the same memory.
 #[test]
 fn places_below_the_cut_make_no_difference() {
@@ -98,7 +98,7 @@ fn places_below_the_cut_make_no_difference() {
     for ties in [Ties::Average, Ties::Input, Ties::Worst, Ties::DocId] {
         for bits in [ScoreBits::F64, ScoreBits::F32] {
             let conventions = Conventions { ties, scores: bits, ..Conventions::default() };
-            let metrics = all_measures(&conventions);
+            let metrics = all_metrics(&conventions);
             assert!(
                 metrics.iter().any(|m| m.depth() == 8) && metrics.iter().any(|m| m.depth() == usize::MAX)
             );

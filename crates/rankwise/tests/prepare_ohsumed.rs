@@ -1,6 +1,6 @@
 //! Preparing OHSUMED: counts that others have published or that a few lines of Python gave on the same files.
 
-use rankwise::data::{Cleaner, Dataset, Features, Folds, Normalizer, Order, Parts, stats};
+use rankwise::data::{Cleaner, Dataset, Features, Folds, Normalizer, Parts, SplitOrder, stats};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn letor_has_scaled_each_query_already() {
             assert!(row.iter().zip(scaled.iter()).all(|((_, a), (_, b))| (a - b).abs() < 2e-6));
         }
     }
-    let folds = Folds::new(data.query_count(), 5, Order::Shuffled(1)).unwrap();
+    let folds = Folds::new(data.query_count(), 5, SplitOrder::Shuffled(1)).unwrap();
     let fold = folds.fold(&data, 2).unwrap();
     assert_eq!(fold.train.len() + fold.valid.len() + fold.test.len(), data.len());
 }

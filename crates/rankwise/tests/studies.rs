@@ -1,7 +1,7 @@
 //! What is asked of every study, and what the path along C must satisfy whatever the data.
 
 use rankwise::ErrorKind;
-use rankwise::data::{Dataset, Shape, Synth};
+use rankwise::data::{Dataset, Synth, SyntheticShape};
 use rankwise::experiment::study::{
     Cell, Entry, STUDIES, Setup, Study, check_directory, file_names, find, write,
 };
@@ -11,7 +11,7 @@ use rankwise::watch::{Silent, Step, Stop, Watch};
 use std::fs;
 
 fn data(seed: u64) -> Dataset {
-    let shape = Shape::named("ohsumed").unwrap();
+    let shape = SyntheticShape::named("ohsumed").unwrap();
     let small = Synth { queries: Some(15), documents: Some(20), features: Some(8), ..Synth::new(shape) };
     Synth { seed, ..small }.generate().unwrap()
 }

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use steps::Step;
+use steps::CleaningStep;
 
 /// Every step of cleaning, and the bundle `papers`.
 pub static CLEANING: &[Card] = &[
@@ -76,7 +76,7 @@ pub static CLEANING: &[Card] = &[
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleaner {
-    steps: Vec<Step>,
+    steps: Vec<CleaningStep>,
 }
 
 /// What cleaning dropped.
@@ -116,7 +116,7 @@ impl Cleaner {
             let name = pieces.next().unwrap_or_default();
             let name = card::find(CLEANING, |c| c, "cleaning step", name)?.name;
             let options = pieces.map(option).collect::<Result<Vec<_>>>()?;
-            steps.extend(Step::named(name, &options)?);
+            steps.extend(CleaningStep::named(name, &options)?);
         }
         Ok(Cleaner { steps })
     }

@@ -10,7 +10,7 @@ use rand::RngExt;
 
 /// Which queries come first when they are dealt out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum SplitOrder {
     /// As in the source: parts are consecutive.
     InOrder,
     /// Shuffled with this seed.
@@ -21,13 +21,13 @@ pub enum Order {
 /// Each part has the exact share of the queries to within one; fails when a part would be empty.
 ///
 /// ```
-/// use rankwise::data::{Order, SHAPES, Synth, split};
+/// use rankwise::data::{SplitOrder, SHAPES, Synth, split};
 /// let data = Synth { queries: Some(10), documents: Some(5), ..Synth::new(&SHAPES[0]) }.generate()?;
-/// let parts = split(&data, &[0.8, 0.2], Order::Shuffled(1))?;
+/// let parts = split(&data, &[0.8, 0.2], SplitOrder::Shuffled(1))?;
 /// assert_eq!(parts.iter().map(|p| p.query_count()).collect::<Vec<_>>(), [8, 2]);
 /// # Ok::<(), rankwise::Error>(())
 /// ```
-pub fn split(data: &Dataset, shares: &[f64], order: Order) -> Result<Vec<Dataset>> {
+pub fn split(data: &Dataset, shares: &[f64], order: SplitOrder) -> Result<Vec<Dataset>> {
     if let Some(share) = shares.iter().find(|s| !s.is_finite() || **s <= 0.0) {
         return Err(Error::parameter(format!(
             "a share of the queries is `{share}`; shares are greater than 0"
@@ -102,7 +102,7 @@ pub struct Folds {
 
 impl Folds {
     /// Deals out `queries` queries to `k` parts; at least three of each are needed.
-    pub fn new(queries: usize, k: usize, order: Order) -> Result<Self> {
+    pub fn new(queries: usize, k: usize, order: SplitOrder) -> Result<Self> {
         rotation(k, 0)?;
         if k > queries {
             return Err(Error::data(format!("{queries} queries cannot be divided into {k} parts")));
@@ -140,9 +140,9 @@ impl Folds {
 /// What the stream that shuffles queries is for.
 const SHUFFLE: u64 = 0x666f_6c64;
 
-fn deal(queries: usize, ends: &[usize], order: Order) -> Vec<Vec<usize>> {
+fn deal(queries: usize, ends: &[usize], order: SplitOrder) -> Vec<Vec<usize>> {
     let mut dealt: Vec<usize> = (0..queries).collect();
-    if let Order::Shuffled(seed) = order {
+    if let SplitOrder::Shuffled(seed) = order {
         let mut random = rng::stream(seed, &[SHUFFLE]);
         for i in (1..queries).rev() {
             // The high half of a product maps 64 random bits to 0..=i, in the same way for ever.
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn every_query_is_in_exactly_one_part_and_sizes_differ_by_one_at_most() {
         for (n, k) in [(3, 3), (7, 5), (106, 5), (101, 10)] {
-            for order in [Order::InOrder, Order::Shuffled(3)] {
+            for order in [SplitOrder::InOrder, SplitOrder::Shuffled(3)] {
                 let folds = Folds::new(n, k, order).unwrap();
                 let sizes: Vec<usize> = folds.parts().iter().map(Vec::len).collect();
                 assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
@@ -204,14 +204,14 @@ mod tests {
                 assert_eq!(all, (0..n).collect::<Vec<_>>());
             }
         }
-        let refused = Folds::new(4, 5, Order::InOrder).unwrap_err();
+        let refused = Folds::new(4, 5, SplitOrder::InOrder).unwrap_err();
         assert_eq!(refused.to_string(), "4 queries cannot be divided into 5 parts");
     }
 
     #[test]
     fn a_fold_has_whole_queries_in_rotation() {
         let data = queries(11);
-        let folds = Folds::new(11, 5, Order::InOrder).unwrap();
+        let folds = Folds::new(11, 5, SplitOrder::InOrder).unwrap();
         let fold = folds.fold(&data, 1).unwrap();
         // Parts: 0-2, 3-4, 5-6, 7-8, 9-10.
         assert_eq!(ids(&fold.train), [3, 4, 5, 6, 7, 8]);
@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn shuffles_repeat_with_their_seed_and_differ_without() {
-        let parts = |seed| Folds::new(40, 4, Order::Shuffled(seed)).unwrap();
+        let parts = |seed| Folds::new(40, 4, SplitOrder::Shuffled(seed)).unwrap();
         assert_eq!(parts(1), parts(1));
         assert_ne!(parts(1), parts(2));
-        assert_ne!(parts(1), Folds::new(40, 4, Order::InOrder).unwrap());
+        assert_ne!(parts(1), Folds::new(40, 4, SplitOrder::InOrder).unwrap());
         // Every query reaches the first part for about a quarter of the seeds: 100 of 400, deviation 8.7.
         let mut first = [0; 40];
         for seed in 0..400 {
@@ -239,20 +239,23 @@ mod tests {
     fn shares_are_exact_to_within_a_query() {
         let data = queries(10);
         let sizes = |shares: &[f64]| -> Vec<usize> {
-            let parts = split(&data, shares, Order::InOrder).unwrap();
+            let parts = split(&data, shares, SplitOrder::InOrder).unwrap();
             parts.iter().map(Dataset::query_count).collect()
         };
         assert_eq!(sizes(&[0.6, 0.2, 0.2]), [6, 2, 2]);
         assert_eq!(sizes(&[3.0, 1.0]), [8, 2]);
         assert_eq!(sizes(&[1.0, 1.0, 1.0]), [3, 4, 3]);
-        let parts = split(&data, &[0.5, 0.5], Order::Shuffled(9)).unwrap();
+        let parts = split(&data, &[0.5, 0.5], SplitOrder::Shuffled(9)).unwrap();
         let mut all = [ids(&parts[0]), ids(&parts[1])].concat();
         all.sort_unstable();
         assert_eq!(all, (0..10).collect::<Vec<_>>());
         assert!(
-            split(&data, &[0.99, 0.01], Order::InOrder).unwrap_err().to_string().contains("`0.01` of 10")
+            split(&data, &[0.99, 0.01], SplitOrder::InOrder)
+                .unwrap_err()
+                .to_string()
+                .contains("`0.01` of 10")
         );
-        assert!(split(&data, &[0.5, -0.5], Order::InOrder).unwrap_err().to_string().contains("`-0.5`"));
-        assert!(split(&data, &[f64::NAN], Order::InOrder).is_err());
+        assert!(split(&data, &[0.5, -0.5], SplitOrder::InOrder).unwrap_err().to_string().contains("`-0.5`"));
+        assert!(split(&data, &[f64::NAN], SplitOrder::InOrder).is_err());
     }
 }

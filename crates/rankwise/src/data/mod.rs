@@ -21,11 +21,11 @@ pub use files::{
     read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run, write_scores,
 };
 pub(crate) use files::{Source, push_f64, push_field, quoted};
-pub use folds::{Fold, Folds, Order, Rotation, rotation, split};
+pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;
 pub use stats::{Stats, stats};
-pub use synthetic::{SHAPES, Shape, Synth};
+pub use synthetic::{SHAPES, Synth, SyntheticShape};
 pub use texts::Texts;
 
 /// The most feature columns a data set may have: a guard against ids that are really hashes or typing errors,

@@ -21,7 +21,7 @@ use crate::rng::{self, Random};
 use features::Feature;
 use rand::RngExt;
 use rayon::prelude::*;
-pub use shapes::{SHAPES, Shape};
+pub use shapes::{SHAPES, SyntheticShape};
 use statrs::distribution::{ContinuousCDF, Normal};
 use utility::Utility;
 
@@ -39,8 +39,8 @@ const MOST_TIMES_MEAN: f64 = 8.0;
 /// What to make: a shape, and changes to its sizes.
 ///
 /// ```
-/// use rankwise::data::{Shape, Synth};
-/// let small = Synth { queries: Some(20), features: Some(12), ..Synth::new(Shape::named("mslr")?) };
+/// use rankwise::data::{SyntheticShape, Synth};
+/// let small = Synth { queries: Some(20), features: Some(12), ..Synth::new(SyntheticShape::named("mslr")?) };
 /// let data = small.generate()?;
 /// assert_eq!((data.query_count(), data.width()), (20, 12));
 /// # Ok::<(), rankwise::Error>(())
@@ -48,7 +48,7 @@ const MOST_TIMES_MEAN: f64 = 8.0;
 #[derive(Debug, Clone)]
 pub struct Synth {
     /// What kind of data.
-    pub shape: &'static Shape,
+    pub shape: &'static SyntheticShape,
     /// Number of queries; the shape's own without it.
     pub queries: Option<usize>,
     /// Mean number of documents per query; the shape's own without it.
@@ -61,16 +61,16 @@ pub struct Synth {
     pub seed: u64,
 }
 
-impl Shape {
+impl SyntheticShape {
     /// The shape called `name`.
-    pub fn named(name: &str) -> Result<&'static Shape> {
+    pub fn named(name: &str) -> Result<&'static SyntheticShape> {
         card::find(SHAPES, |shape| &shape.card, "shape", name)
     }
 }
 
 impl Synth {
     /// The shape as it is, with seed 1.
-    pub fn new(shape: &'static Shape) -> Self {
+    pub fn new(shape: &'static SyntheticShape) -> Self {
         Synth { shape, queries: None, documents: None, features: None, noise: 0.5, seed: 1 }
     }
 

@@ -3,7 +3,7 @@
 use super::findings::DataSummary;
 use super::spec::{DataSpec, FoldSpec, SynthSpec};
 use crate::data::{
-    Cleaner, Dataset, Folds, Normalizer, Order, ReadOptions, Shape, Synth, read_all, rotation,
+    Cleaner, Dataset, Folds, Normalizer, ReadOptions, SplitOrder, Synth, SyntheticShape, read_all, rotation,
 };
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -100,7 +100,7 @@ fn divided(spec: &DataSpec, seed: u64) -> Result<(Vec<Dataset>, Vec<Use>)> {
             None => read_alike([&spec.files[..]].into_iter(), spec)?.remove(0),
         };
         let k = spec.k.unwrap_or(5);
-        let folds = Folds::new(whole.query_count(), k, Order::Shuffled(seed))?;
+        let folds = Folds::new(whole.query_count(), k, SplitOrder::Shuffled(seed))?;
         return rotated(folds.parts().iter().map(|queries| whole.select_queries(queries)).collect());
     }
     let one = FoldSpec { train: spec.train.clone(), valid: spec.valid.clone(), test: spec.test.clone() };
@@ -130,7 +130,8 @@ fn rotated(parts: Vec<Dataset>) -> Result<(Vec<Dataset>, Vec<Use>)> {
 
 fn made(synth: &SynthSpec) -> Result<Dataset> {
     let &SynthSpec { queries, documents, features, seed, .. } = synth;
-    Synth { queries, documents, features, seed, ..Synth::new(Shape::named(&synth.shape)?) }.generate()
+    Synth { queries, documents, features, seed, ..Synth::new(SyntheticShape::named(&synth.shape)?) }
+        .generate()
 }
 
 /// Reads groups of files, each as one data set. Features that count from 0 in one group do so in all.

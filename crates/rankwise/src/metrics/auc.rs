@@ -4,11 +4,11 @@
 //! Documents that were not retrieved stand below all others, tied.
 
 use super::hits::{relevant, relevant_among};
-use super::{Entry, Measure};
+use super::{MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "auc",
         title: "Area under the ROC curve, per query",
@@ -21,8 +21,8 @@ pub(super) const ENTRY: Entry = Entry {
     cut: false,
     options: &["threshold"],
     make: |request| {
-        let measure = Auc { threshold: request.conventions.threshold };
-        request.build(&ENTRY.card, measure)
+        let formula = Auc { threshold: request.conventions.threshold };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -30,7 +30,7 @@ struct Auc {
     threshold: f32,
 }
 
-impl Measure for Auc {
+impl MetricFormula for Auc {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         let relevant = relevant(labels, self.threshold);
         relevant == 0 || relevant == labels.len()

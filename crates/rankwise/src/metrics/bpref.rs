@@ -8,11 +8,11 @@
 //! before it with equal probability.
 
 use super::hits::{none_relevant, relevant};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "bpref",
         title: "bpref",
@@ -26,8 +26,8 @@ pub(super) const ENTRY: Entry = Entry {
     cut: false,
     options: &["threshold"],
     make: |request| {
-        let measure = Bpref { threshold: request.conventions.threshold };
-        request.build(&ENTRY.card, measure)
+        let formula = Bpref { threshold: request.conventions.threshold };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -41,7 +41,7 @@ impl Bpref {
     }
 }
 
-impl Measure for Bpref {
+impl MetricFormula for Bpref {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

@@ -59,7 +59,7 @@ pub enum ApDivisor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApTies {
-    /// The expectation over all orders, as for every other measure.
+    /// The expectation over all orders, as for every other metric.
     #[default]
     Order,
     /// Tied documents are seen all at once: each relevant one counts the precision at the end of its group,
@@ -81,7 +81,7 @@ pub enum PDivisor {
 /// With what probability a user of the cascade model (ERR) is satisfied by a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stop {
+pub enum StopProbability {
     /// `(2^r − 1) / 2^max-grade`.
     #[default]
     Exp2,
@@ -89,7 +89,7 @@ pub enum Stop {
     Grade,
 }
 
-/// Every choice that is not the measure's own. The default is this library's; see [`PRESETS`](super::PRESETS)
+/// Every choice that is not the metric's own. The default is this library's; see [`PRESETS`](super::PRESETS)
 /// for those of others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
@@ -100,7 +100,7 @@ pub struct Conventions {
     pub discount: Discount,
     /// What a query without relevant documents counts.
     pub empty: Empty,
-    /// Measures that treat such a query otherwise, by name.
+    /// Metrics that treat such a query otherwise, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub empty_except: BTreeMap<String, Empty>,
     /// What to do with equal scores.
@@ -115,11 +115,11 @@ pub struct Conventions {
     pub p_divisor: PDivisor,
     /// The least grade that is relevant where relevance is yes or no; above 0.
     pub threshold: f32,
-    /// The cut where a measure can have one and none is given.
+    /// The cut where a metric can have one and none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<usize>,
     /// The stopping probability of ERR.
-    pub stop: Stop,
+    pub stop: StopProbability,
     /// The highest grade there is, for ERR; higher ones count as this.
     pub max_grade: f32,
     /// The probability of going on to the next document, for RBP; between 0 and 1.
@@ -142,7 +142,7 @@ impl Default for Conventions {
             p_divisor: PDivisor::K,
             threshold: 1.0,
             cut: None,
-            stop: Stop::Exp2,
+            stop: StopProbability::Exp2,
             max_grade: 4.0,
             persistence: 0.8,
             rbp_gain: Gain::Binary,
@@ -156,7 +156,7 @@ impl Conventions {
         RankRule { ties: self.ties, scores: self.scores }
     }
 
-    /// What a query without relevant documents counts in the measure called `name`.
+    /// What a query without relevant documents counts in the metric called `name`.
     pub fn empty_for(&self, name: &str) -> Empty {
         self.empty_except.get(name).copied().unwrap_or(self.empty)
     }
@@ -242,7 +242,7 @@ pub(super) fn full_name(key: &str) -> &str {
     }
 }
 
-/// Every choice that can be named in a measure's options.
+/// Every choice that can be named in a metric's options.
 pub fn option_names() -> [&'static str; 13] {
     [
         "gain",

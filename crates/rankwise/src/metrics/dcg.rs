@@ -7,11 +7,11 @@
 
 use super::conventions::{Conventions, Empty};
 use super::gains::{Discounts, Gains};
-use super::{Entry, Measure};
+use super::{MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "dcg",
         title: "Discounted cumulative gain",
@@ -28,8 +28,8 @@ pub(super) const ENTRY: Entry = Entry {
         if request.conventions.empty_for(ENTRY.card.name) == Empty::One {
             request.conventions.empty_except.insert(ENTRY.card.name.to_owned(), Empty::Zero);
         }
-        let measure = Dcg::new(&request.conventions, request.depth());
-        request.build(&ENTRY.card, measure)
+        let formula = Dcg::new(&request.conventions, request.depth());
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -63,7 +63,7 @@ impl Dcg {
     }
 }
 
-impl Measure for Dcg {
+impl MetricFormula for Dcg {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.gains.are_zero(labels)
     }

@@ -8,12 +8,12 @@
 //! expected probability `aⱼ = eⱼ(q₁,…,qₘ)/C(m,j)` (elementary symmetric polynomials), and stops at place j
 //! with `aⱼ₋₁ − aⱼ`.
 
-use super::conventions::Stop;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::conventions::StopProbability;
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "err",
         title: "Expected reciprocal rank",
@@ -28,26 +28,26 @@ pub(super) const ENTRY: Entry = Entry {
     options: &["stop", "max-grade"],
     make: |request| {
         let c = &request.conventions;
-        let measure = ExpectedReciprocalRank { stop: c.stop, max_grade: c.max_grade, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = ExpectedReciprocalRank { stop: c.stop, max_grade: c.max_grade, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
 struct ExpectedReciprocalRank {
-    stop: Stop,
+    stop: StopProbability,
     max_grade: f32,
     depth: usize,
 }
 
-impl Stop {
+impl StopProbability {
     /// The probability that a document satisfies the user, where `max_grade` is the highest grade there is.
     pub fn of(self, label: f32, max_grade: f32) -> f64 {
         // Unjudged documents (NaN) and grades up to 0 satisfy no one.
         let positive = label > 0.0;
         match self {
             _ if !positive => 0.0,
-            Stop::Grade => f64::from(label.min(1.0)),
-            Stop::Exp2 => {
+            StopProbability::Grade => f64::from(label.min(1.0)),
+            StopProbability::Exp2 => {
                 let (grade, max) = (f64::from(label.min(max_grade)), f64::from(max_grade));
                 (grade - max).exp2() - (-max).exp2()
             }
@@ -61,7 +61,7 @@ impl ExpectedReciprocalRank {
     }
 }
 
-impl Measure for ExpectedReciprocalRank {
+impl MetricFormula for ExpectedReciprocalRank {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         !labels.iter().any(|&l| l > 0.0)
     }

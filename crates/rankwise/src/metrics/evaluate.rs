@@ -1,6 +1,6 @@
-//! Evaluation: measures of every query, their means, and what a careful reader should know of them.
+//! Evaluation: metrics of every query, their means, and what a careful reader should know of them.
 
-use super::conventions::{Gain, Stop};
+use super::conventions::{Gain, StopProbability};
 use super::gains::MAX_EXPONENT;
 use super::{Empty, Metric};
 use crate::data::{Dataset, Query};
@@ -50,27 +50,27 @@ impl<'a> DocumentIds<'a> {
     }
 }
 
-/// What several measures say of every query.
+/// What several metrics say of every query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// Names of the measures.
+    /// Names of the metrics.
     pub metrics: Vec<String>,
     /// Ids of the queries.
     pub query_ids: Vec<String>,
     /// What each query counts in a weighted mean.
     pub weights: Vec<f64>,
-    /// For each measure, the value for each query; `None` where the query is skipped.
+    /// For each metric, the value for each query; `None` where the query is skipped.
     pub values: Vec<Vec<Option<f64>>>,
-    /// For each measure, how many queries were special.
+    /// For each metric, how many queries were special.
     pub counts: Vec<Counts>,
-    /// Grades that a measure cannot tell apart, a sentence each.
+    /// Grades that a metric cannot tell apart, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// How many queries a measure treated specially, and how.
+/// How many queries a metric treated specially, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Queries that leave the measure undefined, as a rule because nothing in them is relevant.
+    /// Queries that leave the metric undefined, as a rule because nothing in them is relevant.
     pub empty: usize,
     /// What those count.
     pub empty_rule: Empty,
@@ -80,7 +80,7 @@ pub struct Counts {
     pub ties_rule: Ties,
 }
 
-/// Measures scores of all documents of a data set, one score each in its order.
+/// Evaluates scores of all documents of a data set, one score each in its order.
 pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
     if scores.len() != data.len() {
         return Err(Error::data(format!("{} scores for {} documents", scores.len(), data.len())));
@@ -95,10 +95,10 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
     evaluate_lists(&lists.collect::<Vec<_>>(), metrics)
 }
 
-/// Measures judged and scored lists.
+/// Evaluates judged and scored lists.
 pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
     let plan = Plan::new(metrics);
-    let chunks: Vec<Result<Chunk>> = lists.par_chunks(CHUNK).map(|chunk| plan.measure(chunk)).collect();
+    let chunks: Vec<Result<Chunk>> = lists.par_chunks(CHUNK).map(|chunk| plan.values_of(chunk)).collect();
     let mut values: Vec<Vec<Option<f64>>> = metrics.iter().map(|_| Vec::with_capacity(lists.len())).collect();
     let mut counts: Vec<Counts> = metrics
         .iter()
@@ -122,7 +122,7 @@ pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> 
     })
 }
 
-/// Grades beyond what a measure can hold.
+/// Grades beyond what a metric can hold.
 fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String> {
     let highest = lists.iter().flat_map(|l| l.labels).copied().filter(|l| !l.is_nan()).fold(0.0, f32::max);
     let beyond = |metric: &dyn Metric| {
@@ -135,20 +135,20 @@ fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String
             ));
         }
         let limit = conventions.max_grade;
-        let cascade = name.starts_with("err") && conventions.stop == Stop::Exp2;
+        let cascade = name.starts_with("err") && conventions.stop == StopProbability::Exp2;
         (cascade && highest > limit)
             .then(|| format!("{name}: grades above {limit} count as {limit}; set max-grade."))
     };
     metrics.iter().filter_map(|m| beyond(m.as_ref())).collect()
 }
 
-/// The measures, by the rule with which their rankings are made, so that each is made once.
+/// The metrics, by the rule with which their rankings are made, so that each is made once.
 struct Plan<'a> {
     metrics: &'a [Box<dyn Metric>],
     by_rule: Vec<(RankRule, Vec<usize>)>,
 }
 
-/// For each measure: values, empty queries, tied queries.
+/// For each metric: values, empty queries, tied queries.
 struct Chunk {
     per_metric: Vec<(Vec<Option<f64>>, usize, usize)>,
 }
@@ -166,7 +166,7 @@ impl<'a> Plan<'a> {
         Plan { metrics, by_rule }
     }
 
-    fn measure(&self, lists: &[JudgedList<'_>]) -> Result<Chunk> {
+    fn values_of(&self, lists: &[JudgedList<'_>]) -> Result<Chunk> {
         let new = || (Vec::with_capacity(lists.len()), 0, 0);
         let mut per_metric: Vec<_> = self.metrics.iter().map(|_| new()).collect();
         let mut sorter = Sorter::default();
@@ -215,7 +215,7 @@ impl JudgedList<'_> {
 }
 
 impl Evaluation {
-    /// The mean of a measure over the queries that are not skipped, each counted by its weight; `None` when
+    /// The mean of a metric over the queries that are not skipped, each counted by its weight; `None` when
     /// that leaves nothing.
     pub fn mean(&self, metric: usize) -> Option<f64> {
         self.mean_by(metric, |query| self.weights[query])
@@ -265,7 +265,7 @@ impl Evaluation {
         format!("{n} of {} queries {}", self.query_ids.len(), plural(n, "has", "have"))
     }
 
-    /// The distinct properties of the measures' counts, each with the names of the measures that have it.
+    /// The distinct properties of the metrics' counts, each with the names of the metrics that have it.
     fn grouped<K: PartialEq>(&self, property: impl Fn(&Counts) -> Option<K>) -> Vec<(K, String)> {
         let mut groups: Vec<(K, String)> = Vec::new();
         for (name, counts) in self.metrics.iter().zip(&self.counts) {

@@ -7,11 +7,11 @@
 
 use super::conventions::PDivisor;
 use super::hits::{expected_hits, none_relevant, precision_divisor, relevant};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "f1",
         title: "F1",
@@ -25,8 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
     options: &["threshold", "p-divisor"],
     make: |request| {
         let c = &request.conventions;
-        let measure = F1 { threshold: c.threshold, divisor: c.p_divisor, cut: request.cut };
-        request.build(&ENTRY.card, measure)
+        let formula = F1 { threshold: c.threshold, divisor: c.p_divisor, cut: request.cut };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -36,7 +36,7 @@ struct F1 {
     cut: Option<usize>,
 }
 
-impl Measure for F1 {
+impl MetricFormula for F1 {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

@@ -7,11 +7,11 @@
 //! Documents that were not retrieved stand below all others, tied. Ties are part of the definition, whatever
 //! the tie rule.
 
-use super::{Entry, Measure};
+use super::{MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::{Ranking, grade};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "kendall",
         title: "Kendall's τ-b",
@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 struct KendallTauB;
 
-impl Measure for KendallTauB {
+impl MetricFormula for KendallTauB {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         labels.iter().all(|&l| grade(l) == grade(labels[0]))
     }

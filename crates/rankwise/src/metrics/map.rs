@@ -13,11 +13,11 @@
 
 use super::conventions::{ApDivisor, ApTies};
 use super::hits::{none_relevant, relevant, relevant_among};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "map",
         title: "Average precision (mean: MAP)",
@@ -31,13 +31,13 @@ pub(super) const ENTRY: Entry = Entry {
     options: &["threshold", "ap-divisor", "ap-ties"],
     make: |request| {
         let c = &request.conventions;
-        let measure = AveragePrecision {
+        let formula = AveragePrecision {
             threshold: c.threshold,
             divisor: c.ap_divisor,
             ties: c.ap_ties,
             depth: request.depth(),
         };
-        request.build(&ENTRY.card, measure)
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -48,7 +48,7 @@ struct AveragePrecision {
     depth: usize,
 }
 
-impl Measure for AveragePrecision {
+impl MetricFormula for AveragePrecision {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

@@ -6,11 +6,11 @@
 //! with n the number of documents of the query; `mean-ndcg@10` takes the first ten cuts.
 
 use super::ndcg::Ndcg;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "mean-ndcg",
         title: "Mean NDCG over all cuts",
@@ -23,14 +23,14 @@ pub(super) const ENTRY: Entry = Entry {
     cut: true,
     options: &["gain", "discount", "threshold"],
     make: |request| {
-        let measure = MeanNdcg(Ndcg::new(&request.conventions, request.depth()));
-        request.build(&ENTRY.card, measure)
+        let formula = MeanNdcg(Ndcg::new(&request.conventions, request.depth()));
+        request.build(&ENTRY.card, formula)
     },
 };
 
 struct MeanNdcg(Ndcg);
 
-impl Measure for MeanNdcg {
+impl MetricFormula for MeanNdcg {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.0.is_undefined(labels)
     }

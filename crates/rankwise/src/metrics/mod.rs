@@ -1,6 +1,6 @@
-//! How good is an order? Measures, their conventions and presets, and evaluation over a data set.
+//! How good is an order? Metrics, their conventions and presets, and evaluation over a data set.
 //!
-//! A measure is one file and one line in [`METRICS`]. It says what a ranking with ties is *expected* to be
+//! A metric is one file and one line in [`METRICS`]. It says what a ranking with ties is *expected* to be
 //! worth, over all orders of the tied documents, in closed form; a ranking without ties is the special case.
 //! What a query without relevant documents counts, how ties are treated and the like stand in
 //! [`Conventions`].
@@ -41,13 +41,15 @@ use crate::card::Card;
 use crate::rank::{RankRule, Ranking, Sorter};
 use serde::Serialize;
 
-pub use conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop, option_names};
+pub use conventions::{
+    ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, StopProbability, option_names,
+};
 pub(crate) use dcg::Dcg;
 pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::{find, parse, parse_list};
 
-/// A measure of one query's ranking; greater is better.
+/// A metric of one query's ranking; greater is better.
 pub trait Metric: Send + Sync {
     /// Its name as a user would type it: `ndcg@10`.
     fn name(&self) -> String;
@@ -55,10 +57,10 @@ pub trait Metric: Send + Sync {
     /// The choices it was made with.
     fn conventions(&self) -> &Conventions;
 
-    /// What a query counts for which the measure is not defined.
+    /// What a query counts for which the metric is not defined.
     fn empty(&self) -> Empty;
 
-    /// Whether the measure is not defined for a query, as a rule because nothing in it is relevant.
+    /// Whether the metric is not defined for a query, as a rule because nothing in it is relevant.
     fn is_undefined(&self, labels: &[f32]) -> bool;
 
     /// The value for one query, or `None` where its conventions skip the query.
@@ -83,8 +85,8 @@ pub trait Metric: Send + Sync {
     }
 }
 
-/// What one file of this room defines: the measure where it is defined.
-trait Measure: Send + Sync {
+/// What one file of this room defines: the metric where it is defined.
+trait MetricFormula: Send + Sync {
     /// Whether the query leaves it undefined.
     fn is_undefined(&self, labels: &[f32]) -> bool;
 
@@ -92,16 +94,16 @@ trait Measure: Send + Sync {
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64;
 }
 
-/// A measure with its name and conventions.
+/// A metric with its name and conventions.
 struct Named<M> {
     name: String,
     conventions: Conventions,
     empty: Empty,
     depth: usize,
-    measure: M,
+    formula: M,
 }
 
-impl<M: Measure> Metric for Named<M> {
+impl<M: MetricFormula> Metric for Named<M> {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -115,7 +117,7 @@ impl<M: Measure> Metric for Named<M> {
     }
 
     fn is_undefined(&self, labels: &[f32]) -> bool {
-        self.measure.is_undefined(labels)
+        self.formula.is_undefined(labels)
     }
 
     fn depth(&self) -> usize {
@@ -123,8 +125,8 @@ impl<M: Measure> Metric for Named<M> {
     }
 
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64> {
-        if !self.measure.is_undefined(labels) {
-            return Some(self.measure.expectation(labels, ranking));
+        if !self.formula.is_undefined(labels) {
+            return Some(self.formula.expectation(labels, ranking));
         }
         match self.empty {
             Empty::Zero => Some(0.0),
@@ -134,9 +136,9 @@ impl<M: Measure> Metric for Named<M> {
     }
 }
 
-/// A measure in the list, with what can be claimed of it.
+/// A metric in the list, with what can be claimed of it.
 #[derive(Serialize)]
-pub struct Entry {
+pub struct MetricEntry {
     /// Name, title, meaning and source.
     #[serde(flatten)]
     pub card: Card,
@@ -148,7 +150,7 @@ pub struct Entry {
     pub empty: &'static str,
     /// Whether it can be cut: `@k`.
     pub cut: bool,
-    /// The conventions it looks at, beside those that all measures do: `empty`, `ties` and `scores`.
+    /// The conventions it looks at, beside those that all metrics do: `empty`, `ties` and `scores`.
     pub options: &'static [&'static str],
     #[serde(skip)]
     make: fn(Request) -> Box<dyn Metric>,
@@ -162,24 +164,24 @@ struct Request {
 }
 
 impl Request {
-    /// How far down the ranking the measure looks.
+    /// How far down the ranking the metric looks.
     fn depth(&self) -> usize {
         self.cut.unwrap_or(usize::MAX)
     }
 
-    /// The measure as a metric, under the conventions for the one called `card`.
-    fn build<M: Measure + 'static>(self, card: &Card, measure: M) -> Box<dyn Metric> {
+    /// The metric as a metric, under the conventions for the one called `card`.
+    fn build<M: MetricFormula + 'static>(self, card: &Card, formula: M) -> Box<dyn Metric> {
         let empty = self.conventions.empty_for(card.name);
         let depth = self.depth();
-        Box::new(Named { name: self.name, empty, depth, conventions: self.conventions, measure })
+        Box::new(Named { name: self.name, empty, depth, conventions: self.conventions, formula })
     }
 }
 
-/// How most measures treat a query without relevant documents.
+/// How most metrics treat a query without relevant documents.
 const BY_CONVENTION: &str = "nothing relevant: 0, 1 or skipped, as `empty` says";
 
-/// Every measure there is.
-pub static METRICS: &[Entry] = &[
+/// Every metric there is.
+pub static METRICS: &[MetricEntry] = &[
     ndcg::ENTRY,
     dcg::ENTRY,
     mean_ndcg::ENTRY,

@@ -4,11 +4,11 @@
 //! j-th place with probability `r/(m−j+1) · Π_{i<j} (m−r−i+1)/(m−i+1)`.
 
 use super::hits::{none_relevant, relevant_among};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "mrr",
         title: "Reciprocal rank (mean: MRR)",
@@ -22,8 +22,8 @@ pub(super) const ENTRY: Entry = Entry {
     cut: true,
     options: &["threshold"],
     make: |request| {
-        let measure = ReciprocalRank { threshold: request.conventions.threshold, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = ReciprocalRank { threshold: request.conventions.threshold, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -32,7 +32,7 @@ struct ReciprocalRank {
     depth: usize,
 }
 
-impl Measure for ReciprocalRank {
+impl MetricFormula for ReciprocalRank {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

@@ -8,11 +8,11 @@
 
 use super::conventions::Conventions;
 use super::dcg::Dcg;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "ndcg",
         title: "Normalised discounted cumulative gain",
@@ -25,8 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
     cut: true,
     options: &["gain", "discount", "threshold"],
     make: |request| {
-        let measure = Ndcg::new(&request.conventions, request.depth());
-        request.build(&ENTRY.card, measure)
+        let formula = Ndcg::new(&request.conventions, request.depth());
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -38,7 +38,7 @@ impl Ndcg {
     }
 }
 
-impl Measure for Ndcg {
+impl MetricFormula for Ndcg {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.0.gains.are_zero(labels)
     }

@@ -1,6 +1,6 @@
 //! Presets: the conventions of other tools, so that their figures can be had to the last digit.
 
-use super::conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop};
+use super::conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, StopProbability};
 use crate::card::{self, Card};
 use crate::error::Result;
 use crate::rank::{ScoreBits, Ties};
@@ -130,7 +130,7 @@ pub static PRESETS: &[Preset] = &[
             empty_except: ["ndcg", "recall"].map(|name| (name.to_owned(), Empty::One)).into(),
             ap_divisor: ApDivisor::Min,
             p_divisor: PDivisor::Min,
-            stop: Stop::Grade,
+            stop: StopProbability::Grade,
             ..Conventions::default()
         },
     },

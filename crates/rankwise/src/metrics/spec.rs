@@ -1,41 +1,41 @@
-//! Measures by name: `ndcg@10`, `map`, `rbp:p=0.5`, `ndcg@1..10`, `p@5:t=2,err@10`.
+//! Metrics by name: `ndcg@10`, `map`, `rbp:p=0.5`, `ndcg@1..10`, `p@5:t=2,err@10`.
 //!
 //! ```text
 //! list  = spec { "," spec }
 //! spec  = name [ "@" k [ ".." k ] ] { ":" key "=" value }
 //! ```
-//! Options override the conventions for that measure alone.
+//! Options override the conventions for that metric alone.
 
 use super::conventions::full_name;
-use super::{Conventions, Entry, METRICS, Metric, Request};
+use super::{Conventions, METRICS, Metric, MetricEntry, Request};
 use crate::card;
 use crate::error::{Error, Result};
 
-/// The most measures a range such as `ndcg@1..10` may stand for.
+/// The most metrics a range such as `ndcg@1..10` may stand for.
 const MOST_CUTS: usize = 1000;
-/// The conventions that every measure looks at.
+/// The conventions that every metric looks at.
 const COMMON_OPTIONS: [&str; 3] = ["empty", "ties", "scores"];
 
-/// The measure called `name`, which may be an alias.
-pub fn find(name: &str) -> Result<&'static Entry> {
+/// The metric called `name`, which may be an alias.
+pub fn find(name: &str) -> Result<&'static MetricEntry> {
     let wanted = name.to_lowercase().replace('_', "-");
-    let is_called = |e: &&Entry| e.card.name == wanted || e.aliases.contains(&wanted.as_str());
+    let is_called = |e: &&MetricEntry| e.card.name == wanted || e.aliases.contains(&wanted.as_str());
     METRICS.iter().find(is_called).ok_or_else(|| {
         let names: Vec<&str> = METRICS.iter().flat_map(|e| [&[e.card.name], e.aliases].concat()).collect();
-        card::unknown("measure", &shorten(name), &names)
+        card::unknown("metric", &shorten(name), &names)
     })
 }
 
-/// One measure, such as `ndcg@10:gain=linear`.
+/// One metric, such as `ndcg@10:gain=linear`.
 pub fn parse(spec: &str, conventions: &Conventions) -> Result<Box<dyn Metric>> {
     let mut metrics = parse_list(spec, conventions)?;
     match metrics.len() {
         1 => Ok(metrics.remove(0)),
-        n => Err(Error::parameter(format!("`{}` names {n} measures where one is wanted", shorten(spec)))),
+        n => Err(Error::parameter(format!("`{}` names {n} metrics where one is wanted", shorten(spec)))),
     }
 }
 
-/// Measures separated by commas, in the order named; a range of cuts stands for one measure each.
+/// Metrics separated by commas, in the order named; a range of cuts stands for one metric each.
 pub fn parse_list(specs: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metric>>> {
     conventions.check()?;
     let mut metrics = Vec::new();
@@ -54,7 +54,7 @@ fn parse_spec(spec: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metri
     };
     if name.is_empty() {
         return Err(Error::parameter(format!(
-            "`{}` names no measure; write, for example, `ndcg@10,map`",
+            "`{}` names no metric; write, for example, `ndcg@10,map`",
             shorten(spec)
         )));
     }
@@ -81,7 +81,11 @@ fn parse_spec(spec: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metri
     }
 }
 
-fn set_option<'a>(entry: &Entry, own: &mut Conventions, option: &'a str) -> Result<(&'static str, &'a str)> {
+fn set_option<'a>(
+    entry: &MetricEntry,
+    own: &mut Conventions,
+    option: &'a str,
+) -> Result<(&'static str, &'a str)> {
     let Some((key, value)) = option.split_once('=') else {
         return Err(Error::parameter(format!("`{}` is no option; write `name=value`", shorten(option))));
     };
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn options_override_conventions_for_one_measure() {
+    fn options_override_conventions_for_one_metric() {
         let catboost = preset("catboost").unwrap();
         let metrics = parse_list("ndcg:gain=exp2,ndcg,ndcg:empty=skip,map", &catboost).unwrap();
         assert_eq!(metrics[0].conventions().gain, Gain::Exp2);
@@ -166,13 +170,13 @@ mod tests {
     fn mistakes_are_refused_with_a_hint() {
         let refusal = |spec: &str| parse(spec, &Conventions::default()).err().expect(spec).to_string();
         assert!(refusal("ndgc@10").contains("did you mean `ndcg`?"), "{}", refusal("ndgc@10"));
-        assert!(refusal("").contains("names no measure"));
-        assert!(refusal("@10").contains("names no measure"));
+        assert!(refusal("").contains("names no metric"));
+        assert!(refusal("@10").contains("names no metric"));
         assert!(refusal("auc@10").contains("takes no `@k`"));
         assert!(refusal("map:gain=linear").contains("unknown option of `map` `gain`"));
         assert!(refusal("ndcg:gain").contains("name=value"));
         assert!(refusal("ndcg@0").contains("whole number from 1"));
-        assert!(refusal("ndcg@1..10").contains("10 measures"));
+        assert!(refusal("ndcg@1..10").contains("10 metrics"));
         assert!(refusal("ndcg@9..1").contains("ascend"));
         assert!(refusal("ndcg@1..9999999").contains("1000 at most"));
         assert!(refusal("f1@99999999999999999999").contains("whole number from 1"));

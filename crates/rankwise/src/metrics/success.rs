@@ -2,11 +2,11 @@
 
 use super::hits::{none_relevant, relevant_among};
 use super::mrr::first_found;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "success",
         title: "Success (hit rate)",
@@ -19,8 +19,8 @@ pub(super) const ENTRY: Entry = Entry {
     cut: true,
     options: &["threshold"],
     make: |request| {
-        let measure = Success { threshold: request.conventions.threshold, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = Success { threshold: request.conventions.threshold, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -29,7 +29,7 @@ struct Success {
     depth: usize,
 }
 
-impl Measure for Success {
+impl MetricFormula for Success {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// One step with its options.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum CleaningStep {
     ZeroRows,
     Conflicts { side: Side, grades: Grades, scope: Scope, zeros: Zeros, threshold: f32 },
     Near { side: Side, cosine: f64, threshold: f32 },
@@ -101,9 +101,9 @@ impl<'a> Options<'a> {
     }
 }
 
-impl Step {
+impl CleaningStep {
     /// The step called `name`, or the steps of the bundle of that name.
-    pub(super) fn named(name: &str, options: &[(&str, &str)]) -> Result<Vec<Step>> {
+    pub(super) fn named(name: &str, options: &[(&str, &str)]) -> Result<Vec<CleaningStep>> {
         let chosen: Vec<_> = STEPS.iter().filter(|(step, _)| name == "papers" || name == *step).collect();
         let known: Vec<&str> = chosen.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
         if let Some((key, _)) = options.iter().find(|(key, _)| !known.contains(key)) {
@@ -123,23 +123,25 @@ impl Step {
             .collect()
     }
 
-    fn from_options(name: &str, o: Options<'_>) -> Result<Step> {
+    fn from_options(name: &str, o: Options<'_>) -> Result<CleaningStep> {
         let threshold = o.threshold()?;
         Ok(match name {
-            "zero-rows" => Step::ZeroRows,
-            "conflicts" => Step::Conflicts {
+            "zero-rows" => CleaningStep::ZeroRows,
+            "conflicts" => CleaningStep::Conflicts {
                 side: o.choice("side", SIDES)?,
                 grades: o.choice("grades", GRADES)?,
                 scope: o.choice("scope", SCOPES)?,
                 zeros: o.choice("zeros", ZEROS)?,
                 threshold,
             },
-            "near" => Step::Near {
+            "near" => CleaningStep::Near {
                 side: o.choice("side", SIDES)?,
                 cosine: o.number("cosine", 0.99, 0.0, 1.0)?,
                 threshold,
             },
-            "empty-queries" => Step::EmptyQueries { lacking: o.choice("lacking", LACKING)?, threshold },
+            "empty-queries" => {
+                CleaningStep::EmptyQueries { lacking: o.choice("lacking", LACKING)?, threshold }
+            }
             other => unreachable!("the step `{other}` is in no list"),
         })
     }
@@ -147,8 +149,8 @@ impl Step {
     /// For every document, whether it goes.
     pub(super) fn drops(&self, data: &Dataset) -> Vec<bool> {
         match *self {
-            Step::ZeroRows => (0..data.len()).into_par_iter().map(|r| is_zero(data.row(r))).collect(),
-            Step::Conflicts { side, grades, scope, zeros, threshold } => {
+            CleaningStep::ZeroRows => (0..data.len()).into_par_iter().map(|r| is_zero(data.row(r))).collect(),
+            CleaningStep::Conflicts { side, grades, scope, zeros, threshold } => {
                 let groups = match scope {
                     Scope::Query => (0..data.query_count())
                         .into_par_iter()
@@ -166,8 +168,10 @@ impl Step {
                 }
                 drop
             }
-            Step::Near { side, cosine, threshold } => per_query(data, |q| near(q, side, cosine, threshold)),
-            Step::EmptyQueries { lacking, threshold } => per_query(data, |q| {
+            CleaningStep::Near { side, cosine, threshold } => {
+                per_query(data, |q| near(q, side, cosine, threshold))
+            }
+            CleaningStep::EmptyQueries { lacking, threshold } => per_query(data, |q| {
                 let no_good = !q.labels().iter().any(|&l| l >= threshold);
                 let no_bad = !q.labels().iter().any(|&l| l < threshold);
                 let goes = match lacking {
@@ -265,11 +269,11 @@ fn name_of<T: PartialEq>(names: Names<T>, value: T) -> &'static str {
     names.iter().find(|(_, v)| *v == value).map_or("", |(name, _)| name)
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for CleaningStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Step::ZeroRows => f.write_str("zero-rows"),
-            Step::Conflicts { side, grades, scope, zeros, threshold } => write!(
+            CleaningStep::ZeroRows => f.write_str("zero-rows"),
+            CleaningStep::Conflicts { side, grades, scope, zeros, threshold } => write!(
                 f,
                 "conflicts:side={}:grades={}:scope={}:zeros={}:threshold={threshold}",
                 name_of(SIDES, side),
@@ -277,10 +281,10 @@ impl fmt::Display for Step {
                 name_of(SCOPES, scope),
                 name_of(ZEROS, zeros),
             ),
-            Step::Near { side, cosine, threshold } => {
+            CleaningStep::Near { side, cosine, threshold } => {
                 write!(f, "near:side={}:cosine={cosine}:threshold={threshold}", name_of(SIDES, side))
             }
-            Step::EmptyQueries { lacking, threshold } => {
+            CleaningStep::EmptyQueries { lacking, threshold } => {
                 write!(f, "empty-queries:lacking={}:threshold={threshold}", name_of(LACKING, lacking))
             }
         }

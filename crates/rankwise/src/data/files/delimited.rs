@@ -5,7 +5,7 @@
 
 use super::excerpt::quoted;
 use super::source::{Origin, Source};
-use super::table::{Header, Role, Rows, Table};
+use super::table::{Header, Role, Table, TableRows};
 use super::{Loaded, ReadOptions, cell, number};
 use crate::error::{Error, Place, Result};
 use memchr::{memchr, memchr_iter, memchr3, memrchr};
@@ -41,7 +41,7 @@ pub(super) fn read(
             if batch.is_empty() {
                 break;
             }
-            let parsed: Vec<Result<Rows>> = batch.par_iter().map(|block| block.rows(&header)).collect();
+            let parsed: Vec<Result<TableRows>> = batch.par_iter().map(|block| block.rows(&header)).collect();
             for rows in parsed {
                 table.append(rows?)?;
             }
@@ -198,8 +198,8 @@ fn read_header(block: &mut Block<'_>, options: &ReadOptions) -> Result<Header> {
 }
 
 impl Block<'_> {
-    fn rows(&self, header: &Header) -> Result<Rows> {
-        let mut rows = Rows::default();
+    fn rows(&self, header: &Header) -> Result<TableRows> {
+        let mut rows = TableRows::default();
         let mut scratch = Vec::new();
         let (mut at, mut counted, mut line) = (self.skip_blank_lines(self.start), 0, self.first_line);
         while at < self.text.len() {
@@ -217,7 +217,7 @@ impl Block<'_> {
         &self,
         start: usize,
         header: &Header,
-        rows: &mut Rows,
+        rows: &mut TableRows,
         scratch: &mut Vec<u8>,
     ) -> Result<(usize, usize)> {
         let (mut at, mut query) = (start, start);
@@ -313,7 +313,7 @@ impl Block<'_> {
     }
 }
 
-impl Rows {
+impl TableRows {
     /// Adds one field; on failure, what is wrong with it.
     fn push(&mut self, text: &[u8], role: Role, name: &str) -> std::result::Result<(), String> {
         match role {

@@ -11,12 +11,12 @@ use std::collections::hash_map::Entry;
 pub(super) struct Runs {
     files: Vec<String>,
     ids: Texts,
-    runs: Vec<Run>,
+    runs: Vec<QueryRun>,
     rows: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct QueryRun {
     /// Its first row.
     start: usize,
     file: usize,
@@ -64,7 +64,7 @@ impl Runs {
             _ => {
                 let (first_line, last_line) = lines.into_inner();
                 self.ids.push(id);
-                self.runs.push(Run { start: self.rows, file, first_line, last_line, column });
+                self.runs.push(QueryRun { start: self.rows, file, first_line, last_line, column });
             }
         }
         self.rows += rows;
@@ -120,8 +120,10 @@ impl Runs {
         let (earlier, run, id) = (&self.runs[first], &self.runs[again], self.ids.get(again));
         let file = self.files.get(run.file).cloned().unwrap_or_default();
         let stood = match earlier {
-            Run { first_line, last_line, .. } if first_line == last_line => format!("on line {first_line}"),
-            Run { first_line, last_line, .. } => format!("on lines {first_line}–{last_line}"),
+            QueryRun { first_line, last_line, .. } if first_line == last_line => {
+                format!("on line {first_line}")
+            }
+            QueryRun { first_line, last_line, .. } => format!("on lines {first_line}–{last_line}"),
         };
         let stood = match earlier.file == run.file {
             true => stood,

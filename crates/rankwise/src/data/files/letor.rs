@@ -7,12 +7,12 @@
 
 mod assembly;
 mod blocks;
+mod fast_path;
 mod fragment;
 #[cfg(test)]
 mod fuzz;
 mod line;
 mod rows;
-mod swift;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,7 @@ use blocks::{Block, Blocks};
 use fragment::Fragment;
 use line::Ids;
 use rayon::prelude::*;
-use rows::Shape;
+use rows::MatrixShape;
 
 /// Text and what is made of it should both stay in a core's cache.
 const BLOCK_BYTES: usize = 1 << 18;
@@ -113,7 +113,7 @@ impl Wave {
         Ok(())
     }
 
-    fn parse(&mut self, ids: Ids, shape: Shape) {
+    fn parse(&mut self, ids: Ids, shape: MatrixShape) {
         self.slots[..self.used].par_iter_mut().for_each(|(block, fragment)| {
             fragment.read(block.text(), ids, shape);
         });

@@ -2,7 +2,7 @@
 
 use super::excerpt::quoted;
 use super::source::Source;
-use super::table::{Header, Role, Rows, Table};
+use super::table::{Header, Role, Table, TableRows};
 use super::write::{has_document_ids, table_losses, table_names};
 use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions};
 use crate::error::{Error, Result};
@@ -82,9 +82,9 @@ fn header_of(builder: &ParquetRecordBatchReaderBuilder<Bytes>, options: &ReadOpt
     Ok(header)
 }
 
-fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows> {
+fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<TableRows> {
     let count = batch.num_rows();
-    let mut rows = Rows { features: vec![0.0; count * header.width], ..Rows::default() };
+    let mut rows = TableRows { features: vec![0.0; count * header.width], ..TableRows::default() };
     let mut feature = 0;
     for (column, (array, role)) in batch.columns().iter().zip(&header.roles).enumerate() {
         let name = &header.names[column];
@@ -124,7 +124,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows
     Ok(rows)
 }
 
-impl Rows {
+impl TableRows {
     fn push_number(&mut self, role: Role, value: f64) -> Message<()> {
         match role {
             Role::Label if value.is_finite() => self.labels.push(value as f32),

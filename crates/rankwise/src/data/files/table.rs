@@ -43,7 +43,7 @@ pub(super) struct HeaderError {
 
 /// Rows as they were read, columns apart; what a table has no column for stays empty.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct TableRows {
     pub labels: Vec<f32>,
     pub features: Vec<f32>,
     pub queries: Texts,
@@ -59,7 +59,7 @@ pub(super) struct Table {
     header: Header,
     file: String,
     runs: Runs,
-    rows: Rows,
+    rows: TableRows,
     /// The weight of each query and the line that gave it.
     weights: HashMap<String, (f32, u64)>,
 }
@@ -168,7 +168,7 @@ pub(super) fn numbered_name(columns: &Columns, column: usize) -> String {
 impl Table {
     /// No rows yet.
     pub fn new(header: Header) -> Self {
-        let (runs, rows) = (Runs::new(), Rows::default());
+        let (runs, rows) = (Runs::new(), TableRows::default());
         Table { header, file: String::new(), runs, rows, weights: HashMap::new() }
     }
 
@@ -187,7 +187,7 @@ impl Table {
     }
 
     /// Adds rows, whose weights must be alike within each query.
-    pub fn append(&mut self, mut more: Rows) -> Result<()> {
+    pub fn append(&mut self, mut more: TableRows) -> Result<()> {
         for (row, id) in more.queries.iter().enumerate() {
             let (line, column) = more.places[row];
             self.runs.push(id, line, column);

@@ -38,7 +38,7 @@ pub struct Qrels {
 
 /// A system's answer: the score of each document it retrieved; topics in the order of their first line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct TrecRun {
     /// The topics.
     pub topics: Vec<Topic<f64>>,
     /// The name the system gave itself on the first line.
@@ -89,7 +89,7 @@ pub fn read_qrels(path: &Path) -> Result<Qrels> {
 }
 
 /// Reads a run; plain, gzip, zstd or `-` for standard input.
-pub fn read_run(path: &Path) -> Result<Run> {
+pub fn read_run(path: &Path) -> Result<TrecRun> {
     run_from(Source::open(path)?)
 }
 
@@ -102,14 +102,14 @@ pub(super) fn qrels_from(source: Source) -> Result<Qrels> {
     Ok(Qrels { topics })
 }
 
-pub(super) fn run_from(source: Source) -> Result<Run> {
+pub(super) fn run_from(source: Source) -> Result<TrecRun> {
     let mut first_tag = None;
     let topics = read_topics(source, RUN_FORM, |line| {
         let [topic, _, document, _, score, tag] = line.exactly(RUN_FORM)?;
         first_tag.get_or_insert_with(|| tag.text.to_owned());
         Ok((topic, document, score.finite("score")?))
     })?;
-    Ok(Run { topics, tag: first_tag.unwrap_or_default() })
+    Ok(TrecRun { topics, tag: first_tag.unwrap_or_default() })
 }
 
 fn read_topics<V>(
@@ -148,7 +148,7 @@ fn read_topics<V>(
 }
 
 /// Puts a run beside its judgements.
-pub fn join(qrels: &Qrels, run: &Run, topics: Topics) -> Judged {
+pub fn join(qrels: &Qrels, run: &TrecRun, topics: Topics) -> Judged {
     let answers: HashMap<&str, &Topic<f64>> = run.topics.iter().map(|t| (t.id.as_str(), t)).collect();
     let mut queries = Vec::new();
     let mut missing = 0;

@@ -1,6 +1,6 @@
 //! Features: noisy views of hidden factors, in the forms that features of documents have.
 
-use super::shapes::{Mix, Shape};
+use super::shapes::{Mix, SyntheticShape};
 use super::{FACTORS, normal};
 use crate::rng::{self, Random};
 use rand::RngExt;
@@ -44,7 +44,7 @@ enum Form {
 }
 
 /// Decides what `count` features mean.
-pub(super) fn draw(shape: &Shape, count: usize, seed: u64) -> Vec<Feature> {
+pub(super) fn draw(shape: &SyntheticShape, count: usize, seed: u64) -> Vec<Feature> {
     (0..count)
         .map(|column| {
             let mut random = rng::stream(seed, &[MEANING, column as u64]);

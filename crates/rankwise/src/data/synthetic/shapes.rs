@@ -4,7 +4,7 @@ use crate::card::Card;
 
 /// The sizes and proportions of a known data set.
 #[derive(Debug)]
-pub struct Shape {
+pub struct SyntheticShape {
     /// What it is called and what it imitates.
     pub card: Card,
     /// Queries, unless another number is asked for.
@@ -45,8 +45,8 @@ pub(super) struct Mix {
 }
 
 /// Every shape that can be made.
-pub static SHAPES: &[Shape] = &[
-    Shape {
+pub static SHAPES: &[SyntheticShape] = &[
+    SyntheticShape {
         card: Card {
             name: "ohsumed",
             title: "OHSUMED",
@@ -63,7 +63,7 @@ pub static SHAPES: &[Shape] = &[
         sparse: false,
         mix: Mix { counts: 0.15, scores: 0.25, matches: 0.5, indicators: 0.05, of_query: 0.0, noise: 0.05 },
     },
-    Shape {
+    SyntheticShape {
         card: Card {
             name: "letor-gov",
             title: "LETOR .gov",
@@ -80,7 +80,7 @@ pub static SHAPES: &[Shape] = &[
         sparse: false,
         mix: Mix { counts: 0.3, scores: 0.15, matches: 0.4, indicators: 0.05, of_query: 0.05, noise: 0.05 },
     },
-    Shape {
+    SyntheticShape {
         card: Card {
             name: "mslr",
             title: "MSLR-WEB",
@@ -97,7 +97,7 @@ pub static SHAPES: &[Shape] = &[
         sparse: false,
         mix: Mix { counts: 0.4, scores: 0.1, matches: 0.3, indicators: 0.05, of_query: 0.1, noise: 0.05 },
     },
-    Shape {
+    SyntheticShape {
         card: Card {
             name: "yahoo",
             title: "Yahoo! Learning to Rank Challenge",

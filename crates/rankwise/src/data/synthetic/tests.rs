@@ -4,7 +4,7 @@ use super::*;
 use crate::data::{Normalizer, Stats, stats};
 
 fn small(name: &str, queries: usize) -> Synth {
-    Synth { queries: Some(queries), ..Synth::new(Shape::named(name).unwrap()) }
+    Synth { queries: Some(queries), ..Synth::new(SyntheticShape::named(name).unwrap()) }
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn impossible_sizes_are_refused() {
     assert!(refused(small("mslr", usize::MAX)).contains("more than the"));
     assert!(refused(Synth { features: Some(1 << 25), ..small("mslr", 1) }).contains("`33554432`"));
     assert!(refused(Synth { noise: -1.0, ..small("mslr", 1) }).contains("`noise` is `-1`"));
-    assert!(Shape::named("mslrr").unwrap_err().to_string().contains("did you mean `mslr`?"));
+    assert!(SyntheticShape::named("mslrr").unwrap_err().to_string().contains("did you mean `mslr`?"));
     let tiny = Synth { documents: Some(1), features: Some(1), ..small("ohsumed", 1) }.generate().unwrap();
     assert_eq!((tiny.len(), tiny.width()), (1, 1));
 }

@@ -119,7 +119,12 @@ fn all_settings() -> Vec<LambdaSettings> {
         all.push(LambdaSettings { measure, k, normalize: false, ..plain });
         all.push(LambdaSettings { measure, k, sigma: 0.7, gain: Gain::Linear, threshold: 2.0, ..plain });
     }
-    all.push(LambdaSettings { measure: LambdaMeasure::Err, stop: Stop::Exp2, max_grade: 2.0, ..plain });
+    all.push(LambdaSettings {
+        measure: LambdaMeasure::Err,
+        stop: StopProbability::Exp2,
+        max_grade: 2.0,
+        ..plain
+    });
     all
 }
 
@@ -245,7 +250,7 @@ fn settings_come_from_a_measure() {
     assert_eq!((map.measure, map.k, map.threshold), (LambdaMeasure::Map, 0, 2.0));
     assert_eq!(settings("mrr@5").unwrap().measure, LambdaMeasure::Mrr);
     let err = settings("err:stop=grade:max-grade=3").unwrap();
-    assert_eq!((err.measure, err.stop, err.max_grade), (LambdaMeasure::Err, Stop::Grade, 3.0));
+    assert_eq!((err.measure, err.stop, err.max_grade), (LambdaMeasure::Err, StopProbability::Grade, 3.0));
     let refusal = |name: &str| settings(name).unwrap_err().to_string();
     assert!(refusal("auc").contains("`ndcg`, `map`"), "{}", refusal("auc"));
     assert!(refusal("ndcg:discount=letor").contains("`log2`"), "{}", refusal("ndcg:discount=letor"));

@@ -1,7 +1,7 @@
 //! The data set being put together, fragment after fragment, in the order of the text.
 
 use super::fragment::Fragment;
-use super::rows::{Rows, Shape};
+use super::rows::{MatrixShape, RowBuffer};
 use crate::data::files::grouping::Runs;
 use crate::data::{Columns, Dataset, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
 use crate::error::{Error, Place, Result};
@@ -9,7 +9,7 @@ use crate::error::{Error, Place, Result};
 /// Everything read so far.
 pub(super) struct Assembly {
     labels: Vec<f32>,
-    rows: Rows,
+    rows: RowBuffer,
     runs: Runs,
     comments: Option<Texts>,
     /// Those entered so far; the last is being read.
@@ -23,7 +23,7 @@ impl Assembly {
     pub fn new(first_id: Option<u32>) -> Self {
         Assembly {
             labels: Vec::new(),
-            rows: Rows::new(first_id.unwrap_or(1)),
+            rows: RowBuffer::new(first_id.unwrap_or(1)),
             runs: Runs::new(),
             comments: None,
             files: Vec::new(),
@@ -56,7 +56,7 @@ impl Assembly {
     }
 
     /// What the rows to come will probably be like.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> MatrixShape {
         self.rows.shape()
     }
 

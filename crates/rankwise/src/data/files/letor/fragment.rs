@@ -1,8 +1,8 @@
 //! A block of whole lines, read on its own: what many threads do at once.
 
+use super::fast_path;
 use super::line::{self, Document, Fault, Ids};
-use super::rows::{Rows, Shape};
-use super::swift;
+use super::rows::{MatrixShape, RowBuffer};
 use crate::data::Texts;
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Fragment {
     pub labels: Vec<f32>,
-    pub rows: Rows,
+    pub rows: RowBuffer,
     /// Neighbours of the same query.
     pub runs: Vec<QueryRun>,
     /// One id per run.
@@ -39,7 +39,7 @@ impl Fragment {
     pub fn new() -> Self {
         Fragment {
             labels: Vec::new(),
-            rows: Rows::new(1),
+            rows: RowBuffer::new(1),
             runs: Vec::new(),
             query_ids: Texts::new(),
             comments: None,
@@ -51,7 +51,7 @@ impl Fragment {
 
     /// Forgets what it held and reads the lines of `text`, up to the first that is wrong. Rows will
     /// probably be of this `shape`.
-    pub fn read(&mut self, text: &[u8], ids: Ids, shape: Shape) {
+    pub fn read(&mut self, text: &[u8], ids: Ids, shape: MatrixShape) {
         self.labels.clear();
         self.runs.clear();
         self.query_ids = Texts::new();
@@ -72,10 +72,10 @@ impl Fragment {
     /// Reads a usual line and says where the next starts; does nothing where the line is not that.
     #[inline]
     fn swift_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>) -> Option<usize> {
-        let head = swift::head(text, at, &text[last_query.clone()])?;
+        let head = fast_path::head(text, at, &text[last_query.clone()])?;
         let first = self.rows.first();
         let row = self.rows.open_row()?;
-        let (end, given) = swift::features(text, head.query.end, row, first)?;
+        let (end, given) = fast_path::features(text, head.query.end, row, first)?;
         let line_end = memchr::memchr(b'\n', &text[end..])? + end;
         let comment = (text[end] == b'#').then(|| line::trimmed(&text[..line_end], end + 1));
         self.rows.keep_row(given);

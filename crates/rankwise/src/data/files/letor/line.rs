@@ -1,6 +1,6 @@
 //! One line of LETOR text, whatever its dialect, or what is wrong with it and where.
 
-use super::swift;
+use super::fast_path;
 use crate::data::MAX_FEATURES;
 use crate::data::files::excerpt::quoted;
 use crate::data::files::number;
@@ -61,7 +61,7 @@ pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<
             comment = Some(trimmed(line, start + 1));
             break;
         }
-        let (id, value, length) = match swift::feature(&line[start..]).filter(|&(id, ..)| ids.allow(id)) {
+        let (id, value, length) = match fast_path::feature(&line[start..]).filter(|&(id, ..)| ids.allow(id)) {
             Some((id, value, length)) => (id as u32, value, length),
             None => feature(line, start..token_end(line, start), ids)?,
         };

@@ -11,7 +11,7 @@ const SLACK: usize = 1 << 16;
 
 /// What rows are like, without the rows: helps to read more of them, but changes nothing in the result.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct MatrixShape {
     first: u32,
     width: usize,
     /// `None` when sparse.
@@ -19,9 +19,9 @@ pub(super) struct Shape {
 }
 
 /// A growing matrix. It is dense at first; once too few values are given it turns sparse and stays so. Which it was
-/// on the way does not show in what [`finish`](Rows::finish) makes of it.
+/// on the way does not show in what [`finish`](RowBuffer::finish) makes of it.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
+pub(super) struct RowBuffer {
     /// The id that column 0 has in the text.
     first: u32,
     /// One more than the last column seen.
@@ -40,23 +40,29 @@ enum Store {
     Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f32> },
 }
 
-impl Rows {
+impl RowBuffer {
     /// No rows; ids count from `first` unless a lower one comes.
     pub fn new(first: u32) -> Self {
-        Rows { first, width: 0, count: 0, filled: 0, store: Store::Dense { stride: 0, values: Vec::new() } }
+        RowBuffer {
+            first,
+            width: 0,
+            count: 0,
+            filled: 0,
+            store: Store::Dense { stride: 0, values: Vec::new() },
+        }
     }
 
     /// What rows to come will probably be like.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> MatrixShape {
         let stride = match &self.store {
             Store::Dense { stride, .. } => Some(*stride),
             Store::Sparse { .. } => None,
         };
-        Shape { first: self.first, width: self.width, stride }
+        MatrixShape { first: self.first, width: self.width, stride }
     }
 
     /// Forgets all rows but keeps the memory, ready for rows of this shape.
-    pub fn reset(&mut self, shape: Shape) {
+    pub fn reset(&mut self, shape: MatrixShape) {
         (self.first, self.width, self.count, self.filled) = (shape.first, shape.width, 0, 0);
         match (&mut self.store, shape.stride) {
             (Store::Dense { stride, values }, Some(wanted)) => {
@@ -78,7 +84,7 @@ impl Rows {
         self.first
     }
 
-    /// A new row of zeros to be written, where rows are dense: it counts once [`keep_row`](Rows::keep_row) is
+    /// A new row of zeros to be written, where rows are dense: it counts once [`keep_row`](RowBuffer::keep_row) is
     /// called. Columns in it beyond the width must stay 0.
     pub fn open_row(&mut self) -> Option<&mut [f32]> {
         let Store::Dense { stride, values } = &mut self.store else { return None };
@@ -127,8 +133,8 @@ impl Rows {
         self.keep_row(row.len());
     }
 
-    /// Adds all rows of `other`, whose [`count_filled`](Rows::count_filled) has been called.
-    pub fn append(&mut self, other: &Rows) {
+    /// Adds all rows of `other`, whose [`count_filled`](RowBuffer::count_filled) has been called.
+    pub fn append(&mut self, other: &RowBuffer) {
         self.lower_first(other.first);
         let offset = (other.first - self.first) as usize;
         self.make_room(other.count, other.width + offset, other.filled);
@@ -338,15 +344,15 @@ mod tests {
         proptest::collection::vec(row, 1..12)
     }
 
-    fn pushed(rows: &[Given]) -> Rows {
-        let mut matrix = Rows::new(1);
+    fn pushed(rows: &[Given]) -> RowBuffer {
+        let mut matrix = RowBuffer::new(1);
         rows.iter().for_each(|row| matrix.push(row));
         matrix.count_filled();
         matrix
     }
 
     /// Compares the matrix with the rows it was made of, value for value.
-    fn check(matrix: Rows, rows: &[Given], layout: Layout) {
+    fn check(matrix: RowBuffer, rows: &[Given], layout: Layout) {
         let all = || rows.iter().flatten();
         let (features, first) = matrix.finish(layout).unwrap();
         assert_eq!(first, u32::from(all().all(|&(id, _)| id != 0)));
@@ -363,7 +369,7 @@ mod tests {
     proptest! {
         #[test]
         fn rows_come_out_as_they_went_in_however_they_are_joined(rows in rows(), cuts in any::<[bool; 12]>()) {
-            let mut joined = Rows::new(1);
+            let mut joined = RowBuffer::new(1);
             let mut start = 0;
             for end in 1..=rows.len() {
                 if cuts[end - 1] || end == rows.len() {
