@@ -55,14 +55,14 @@ fn names_asked_for_must_be_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.csv");
     fs::write(&path, "grade,query,url,a\n1,7,u1,0.5\n").unwrap();
-    let mut options =
-        ReadOptions { label_column: "grade".into(), query_column: "query".into(), ..ReadOptions::default() };
+    let mut options = ReadOptions::default();
+    (options.columns.label, options.columns.query) = (Some("grade".into()), Some("query".into()));
     let error = read(&path, &options).unwrap_err().to_string();
     assert!(error.contains("column `url`"), "without being named, it is a feature: {error}");
-    options.document_column = "uri".into();
+    options.columns.document = Some("uri".into());
     let error = read(&path, &options).unwrap_err().to_string();
-    assert!(error.contains("no column `uri` for the document id; perhaps it is `url`"), "{error}");
-    options.document_column = "url".into();
+    assert!(error.contains("no column `uri` for the document id; did you mean `url`?"), "{error}");
+    options.columns.document = Some("url".into());
     assert_eq!(read(&path, &options).unwrap().data.document_id(0), Some("u1"));
 }
 
@@ -73,5 +73,5 @@ fn parquet_says_how_to_get_it() {
         Path::new(file!()),
         &ReadOptions { format: Some(rankwise::data::Format::Parquet), ..ReadOptions::default() },
     );
-    assert!(error.unwrap_err().to_string().contains("`--features parquet`"));
+    assert!(error.unwrap_err().to_string().contains("Cargo feature `parquet`"));
 }

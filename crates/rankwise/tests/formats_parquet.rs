@@ -67,8 +67,8 @@ fn refusals_name_row_and_column() {
     let infinite: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::INFINITY, 0.0]));
     let negative: ArrayRef = Arc::new(Int64Array::from(vec![1, 1, -1]));
     assert_eq!(
-        refusal(vec![("label", labels()), ("query", queries()), ("a", a.clone())]),
-        "a.parquet: there is no column `qid` for the query id (name it with `--qid`); the columns are `label`, `query`, `a`"
+        refusal(vec![("label", labels()), ("session", queries()), ("a", a.clone())]),
+        "a.parquet: there is no column `qid` for the query id; name the column that holds it. The columns are `label`, `session`, `a`"
     );
     assert_eq!(
         refusal(vec![("label", missing.clone()), ("qid", queries()), ("a", a.clone())]),

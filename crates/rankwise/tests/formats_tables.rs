@@ -262,7 +262,7 @@ fn scattered_rows_are_gathered_on_request() {
     let loaded = read(&paths[0], &options).unwrap();
     assert_eq!(loaded.data.labels(), [0.0, 2.0, 1.0]);
     assert_eq!(loaded.data.document_id(1), Some("d2"));
-    assert_eq!(loaded.notes, ["1 query stood in several places; its rows were gathered"]);
+    assert_eq!(loaded.notes, ["the rows of 1 query were not adjacent and have been gathered"]);
 }
 
 /// Several blocks, cut where fields with line ends stand, at any number of threads.

@@ -322,7 +322,7 @@ fn no_documents_or_features_is_an_error_in_a_sentence() {
 
 #[test]
 fn every_citation_is_in_the_bibliography() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/references.bib");
     let bibliography = std::fs::read_to_string(path).unwrap();
     let cards = (LEARNERS.iter().map(|e| e.card))
         .chain(rankwise::losses::LOSSES.iter().map(|e| e.card))

@@ -142,7 +142,7 @@ fn odd_queries_stay_finite() {
 
 #[test]
 fn every_citation_stands_in_the_references() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/references.bib");
     let references = std::fs::read_to_string(path).unwrap();
     let cards = METRICS.iter().map(|e| &e.card).chain(PRESETS.iter().map(|p| &p.card));
     for key in cards.flat_map(|c| c.citations) {

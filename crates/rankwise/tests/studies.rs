@@ -40,7 +40,7 @@ fn run(entry: &Entry, seed: u64) -> Study {
 
 #[test]
 fn every_study_fills_its_table_its_charts_and_its_conclusion() {
-    let bibliography = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+    let bibliography = concat!(env!("CARGO_MANIFEST_DIR"), "/references.bib");
     let bibliography = fs::read_to_string(bibliography).unwrap();
     for entry in STUDIES {
         let name = entry.card.name;

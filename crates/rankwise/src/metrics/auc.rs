@@ -15,7 +15,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "The share of relevant and non-relevant pairs in the right order; ties count one half.",
         citations: &["hanley1982auc"],
     },
-    aliases: &[],
+    aliases: &["roc_auc", "roc_auc_score"],
     range: (0.0, Some(1.0)),
     empty: "nothing relevant, or nothing else: 0, 1 or skipped, as `empty` says",
     cut: false,

@@ -18,7 +18,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "The gains of the first k documents, each discounted by its rank, summed.",
         citations: &["jarvelin2002cumulated", "burges2005ranknet"],
     },
-    aliases: &[],
+    aliases: &["dcg_score"],
     range: (0.0, None),
     empty: "nothing relevant: 0, or skipped where `empty` says so",
     cut: true,

@@ -18,7 +18,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "The harmonic mean of precision and recall at k.",
         citations: &["vanrijsbergen1979information"],
     },
-    aliases: &["f"],
+    aliases: &["f", "set_F"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

@@ -19,7 +19,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
              untied in score and in grade.",
         citations: &["kendall1945ties"],
     },
-    aliases: &["tau", "tau-b"],
+    aliases: &["tau", "tau_b", "kendalltau"],
     range: (-1.0, Some(1.0)),
     empty: "all grades equal: 0, 1 or skipped, as `empty` says; all scores equal: 0",
     cut: false,

@@ -24,7 +24,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "The precision at the rank of each relevant document, summed and divided by their number.",
         citations: &["buckley2000evaluating"],
     },
-    aliases: &["ap"],
+    aliases: &["ap", "map_cut", "average_precision", "average_precision_score", "mean_average_precision"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

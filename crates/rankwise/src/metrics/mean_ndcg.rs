@@ -17,7 +17,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "The mean of NDCG@1, NDCG@2, … up to the number of documents, or up to k.",
         citations: &["qin2010letor"],
     },
-    aliases: &["meanndcg"],
+    aliases: &[],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

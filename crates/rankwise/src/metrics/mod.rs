@@ -142,7 +142,8 @@ pub struct MetricEntry {
     /// Name, title, meaning and source.
     #[serde(flatten)]
     pub card: Card,
-    /// Other names it answers to.
+    /// Other names it is accepted under, among them those of other tools. Case, `-` and `_` make no difference, so
+    /// a spelling such as `Bpref` needs no entry.
     pub aliases: &'static [&'static str],
     /// Its least and, where there is one, greatest value.
     pub range: (f64, Option<f64>),
@@ -154,6 +155,13 @@ pub struct MetricEntry {
     pub options: &'static [&'static str],
     #[serde(skip)]
     make: fn(Request) -> Box<dyn Metric>,
+}
+
+impl MetricEntry {
+    /// The canonical name, then the aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.card.name).chain(self.aliases.iter().copied())
+    }
 }
 
 /// What a user asked for, understood and checked.

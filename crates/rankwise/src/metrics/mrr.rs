@@ -16,7 +16,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
              first k.",
         citations: &["voorhees1999trec8qa"],
     },
-    aliases: &["rr"],
+    aliases: &["rr", "recip_rank", "reciprocal_rank"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

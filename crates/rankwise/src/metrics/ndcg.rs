@@ -19,7 +19,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "DCG@k divided by the DCG@k of the best order of all judged documents.",
         citations: &["jarvelin2002cumulated", "burges2005ranknet"],
     },
-    aliases: &[],
+    aliases: &["ndcg_cut", "ndcg_score", "lambdarank", "rank_xendcg"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

@@ -14,7 +14,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
              short lists).",
         citations: &["vanrijsbergen1979information"],
     },
-    aliases: &["precision"],
+    aliases: &["precision", "pre", "set_P", "PrecisionAt"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

@@ -13,7 +13,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
              relevant ones.",
         citations: &["vanrijsbergen1979information"],
     },
-    aliases: &[],
+    aliases: &["R", "set_recall", "SetR", "RecallAt"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

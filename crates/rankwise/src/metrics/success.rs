@@ -13,7 +13,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         summary: "1 when any of the first k documents is relevant, else 0.",
         citations: &["buckley2004trec"],
     },
-    aliases: &["hit", "hit-rate"],
+    aliases: &["hit", "hits", "hit_rate"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,

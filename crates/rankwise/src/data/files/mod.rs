@@ -20,6 +20,7 @@ mod parquet;
 #[path = "without_parquet.rs"]
 mod parquet;
 mod read;
+mod roles;
 mod scores;
 mod source;
 mod table;
@@ -32,6 +33,7 @@ pub(crate) use decimal::push_f64;
 pub(crate) use excerpt::quoted;
 pub use output::{AtomicFile, temporary_path};
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
+pub use roles::ColumnRoles;
 pub use scores::{read_scores, write_grades, write_scores};
 pub(crate) use source::Source;
 pub use trec::{Topics, join, read_qrels, read_run, write_qrels, write_run};

@@ -1,8 +1,9 @@
 //! Parquet files, with the same columns as delimited ones. Nulls are missing values.
 
 use super::excerpt::quoted;
+use super::roles::Role;
 use super::source::Source;
-use super::table::{Header, Role, Table, TableRows};
+use super::table::{Header, Table, TableRows};
 use super::write::{has_document_ids, table_losses, table_names};
 use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions};
 use crate::error::{Error, Result};
@@ -102,6 +103,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Tabl
                     }
                 }
             }
+            Role::Ignored => {}
             Role::Feature => {
                 let values = numbers(array).map_err(|(row, what)| fault(row, what))?;
                 for (row, value) in values.into_iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Reading a data set from files, whatever their format and packing.
 
+use super::roles::ColumnRoles;
 use super::source::Source;
 use super::{Dataset, delimited, letor, parquet};
 use crate::error::{Error, Result};
@@ -30,8 +31,8 @@ pub enum Layout {
     Sparse,
 }
 
-/// How to read. The columns named are those of delimited files and Parquet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The format; by the file's name when `None`.
     pub format: Option<Format>,
@@ -41,32 +42,8 @@ pub struct ReadOptions {
     pub first_id: Option<u32>,
     /// Dense or sparse rows.
     pub layout: Layout,
-    /// The column with the relevance grade.
-    pub label_column: String,
-    /// The column with the query id.
-    pub query_column: String,
-    /// The column with the document id.
-    pub document_column: String,
-    /// The column with the query's weight.
-    pub weight_column: String,
-    /// The column with the position at which the document was shown.
-    pub position_column: String,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions {
-            format: None,
-            group: false,
-            first_id: None,
-            layout: Layout::Auto,
-            label_column: "label".to_owned(),
-            query_column: "qid".to_owned(),
-            document_column: "docid".to_owned(),
-            weight_column: "weight".to_owned(),
-            position_column: "position".to_owned(),
-        }
-    }
+    /// Which columns of CSV, TSV and Parquet files are not features.
+    pub columns: ColumnRoles,
 }
 
 /// A data set and what its reader has to say about it.

@@ -2,24 +2,10 @@
 
 use super::excerpt::quoted;
 use super::grouping::Runs;
+use super::roles::{self, Role, listed};
 use super::{Columns, Dataset, Features, Layout, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
-use crate::card;
 use crate::error::{Error, Place, Result};
 use std::collections::{HashMap, HashSet};
-
-/// How many column names a message lists.
-const NAMES_LISTED: usize = 12;
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Label,
-    Query,
-    Document,
-    Weight,
-    Position,
-    Feature,
-}
 
 /// The columns of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +18,8 @@ pub(super) struct Header {
     pub columns: Columns,
     /// Number of features.
     pub width: usize,
+    /// What was guessed about the columns, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// What is wrong with a header, and with which of its columns (from 0).
@@ -60,34 +48,17 @@ pub(super) struct Table {
     file: String,
     runs: Runs,
     rows: TableRows,
+    notes: Vec<String>,
     /// The weight of each query and the line that gave it.
     weights: HashMap<String, (f32, u64)>,
 }
 
 impl Header {
-    /// Finds the columns that `options` name; all others are features.
+    /// Finds the role of every column.
     pub fn new(names: Vec<String>, options: &ReadOptions) -> std::result::Result<Header, HeaderError> {
         check_names(&names)?;
-        let usual = ReadOptions::default();
-        let needed = [
-            (Role::Label, &options.label_column, "the relevance grade (name it with `--label`)"),
-            (Role::Query, &options.query_column, "the query id (name it with `--qid`)"),
-        ];
-        let optional = [
-            (Role::Document, &options.document_column, usual.document_column, "the document id"),
-            (Role::Weight, &options.weight_column, usual.weight_column, "the query's weight"),
-            (Role::Position, &options.position_column, usual.position_column, "the position"),
-        ];
-        let mut roles = vec![Role::Feature; names.len()];
-        for (role, name, what) in needed {
-            roles[find(&names, name, what)?] = role;
-        }
-        for (role, name, usual, what) in optional {
-            // Asked for by name, it must be there; its usual name may be.
-            if names.contains(name) || *name != usual {
-                roles[find(&names, name, what)?] = role;
-            }
-        }
+        let (roles, notes) =
+            roles::assign(&names, &options.columns).map_err(|message| HeaderError { column: 0, message })?;
         let features: Vec<String> =
             names.iter().zip(&roles).filter(|(_, r)| **r == Role::Feature).map(|(n, _)| n.clone()).collect();
         let width = features.len();
@@ -100,7 +71,7 @@ impl Header {
                 column: 0,
                 message: format!("{width} feature columns are more than the {MAX_FEATURES} allowed"),
             }),
-            _ => Ok(Header { names, roles, columns: feature_columns(features), width }),
+            _ => Ok(Header { names, roles, columns: feature_columns(features), width, notes }),
         }
     }
 
@@ -122,29 +93,6 @@ fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {
         }
     }
     Ok(())
-}
-
-fn find(names: &[String], name: &str, what: &str) -> std::result::Result<usize, HeaderError> {
-    names.iter().position(|n| n == name).ok_or_else(|| {
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let near = match card::nearest(name, &known) {
-            Some(near) => format!("; perhaps it is {}", quoted(near.as_bytes())),
-            None => String::new(),
-        };
-        let message = format!(
-            "there is no column {} for {what}{near}; the columns are {}",
-            quoted(name.as_bytes()),
-            listed(names)
-        );
-        HeaderError { column: 0, message }
-    })
-}
-
-fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(NAMES_LISTED).map(|n| quoted(n.as_bytes())).collect();
-    let more = names.len().saturating_sub(NAMES_LISTED);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{rest}", shown.join(", "))
 }
 
 /// Columns called `f1, f2, …` (from any number on) are numbered rather than named: so are those that
@@ -169,7 +117,7 @@ impl Table {
     /// No rows yet.
     pub fn new(header: Header) -> Self {
         let (runs, rows) = (Runs::new(), TableRows::default());
-        Table { header, file: String::new(), runs, rows, weights: HashMap::new() }
+        Table { header, file: String::new(), runs, rows, notes: Vec::new(), weights: HashMap::new() }
     }
 
     /// Rows added from here on come from this file, which must have the same features.
@@ -183,6 +131,8 @@ impl Table {
             return Err(Error::data(format!("{file} does not have the same columns as {}", self.file)));
         }
         file.clone_into(&mut self.file);
+        let new: Vec<_> = header.notes.iter().filter(|note| !self.notes.contains(note)).cloned().collect();
+        self.notes.extend(new);
         Ok(())
     }
 
@@ -224,7 +174,7 @@ impl Table {
             return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
         }
         let groups = self.runs.finish(options.group)?;
-        let notes = groups.note().into_iter().collect();
+        let notes = self.notes.into_iter().chain(groups.note()).collect();
         let (header, rows) = (&self.header, self.rows);
         let mut parts = Parts {
             features: matrix(header.width, rows.features, options.layout),

@@ -3,8 +3,9 @@
 use super::decimal::{push_f32, push_integer};
 use super::excerpt::quoted;
 use super::output::AtomicFile;
+use super::roles::{Role, reserved_names, usual_name};
 use super::table::numbered_name;
-use super::{Dataset, Features, Format, Query, ReadOptions, Row};
+use super::{Dataset, Features, Format, Query, Row};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -198,29 +199,29 @@ pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
     if data.width() == 0 {
         return Err(Error::data("data without features cannot be written as a table"));
     }
-    let usual = ReadOptions::default();
     let reserved = [
-        (true, usual.label_column),
-        (true, usual.query_column),
-        (has_document_ids(data), usual.document_column),
-        (data.parts().query_weights.is_some(), usual.weight_column),
-        (data.parts().positions.is_some(), usual.position_column),
-    ];
+        (true, Role::Label),
+        (true, Role::Query),
+        (has_document_ids(data), Role::Document),
+        (data.parts().query_weights.is_some(), Role::Weight),
+        (data.parts().positions.is_some(), Role::Position),
+    ]
+    .map(|(present, role)| (present, usual_name(role)));
     let features: Vec<String> = match &data.columns().names {
         Some(names) => names.clone(),
         None => (0..data.width()).map(|c| numbered_name(data.columns(), c)).collect(),
     };
-    let mut seen: HashSet<&str> = reserved.iter().map(|(_, name)| name.as_str()).collect();
+    let mut seen: HashSet<&str> = reserved_names().collect();
     for name in &features {
         if name.trim() != name || name.is_empty() || !seen.insert(name) {
             return Err(Error::data(format!(
-                "the feature name {} cannot head a column: it is empty, has spaces around it, stands twice, or is \
-                 the name of a column that is no feature",
+                "the feature name {} cannot be a column name: it is empty, has spaces around it, occurs twice, or is \
+                 reserved for a column that is not a feature",
                 quoted(name.as_bytes())
             )));
         }
     }
-    let present = reserved.iter().filter(|(present, _)| *present).map(|(_, name)| name.clone());
+    let present = reserved.iter().filter(|(present, _)| *present).map(|(_, name)| (*name).to_owned());
     Ok(present.chain(features.iter().cloned()).collect())
 }
 

@@ -105,11 +105,11 @@ fn files_are_joined_and_share_their_first_id_width_and_layout() {
     assert_eq!((data.bounds(), notes.len(), data.comment(2)), (&[0, 1, 2, 3][..], 1, Some("last")));
     let twice: [&[u8]; 2] = [b"1 qid:1 1:1\n1 qid:2 1:1\n", b"\n1 qid:3 1:1\n0 qid:1 1:2\n"];
     let error = read(sources(&twice), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.starts_with("2.txt:3:7: query `1` stood on line 1 of 1.txt already"), "{error}");
+    assert!(error.starts_with("2.txt:3:7: query `1` occurs on line 1 of 1.txt"), "{error}");
     let gathered = read(sources(&twice), &ReadOptions { group: true, ..ReadOptions::default() }).unwrap();
     assert!(gathered.moved);
     assert_eq!(gathered.data.bounds(), [0, 2, 3, 4]);
-    assert_eq!(gathered.notes, ["1 query stood in several places; its rows were gathered"]);
+    assert_eq!(gathered.notes, ["the rows of 1 query were not adjacent and have been gathered"]);
     assert_eq!(dense_rows(&gathered.data), [[1.0], [2.0], [1.0], [1.0]]);
 }
 
@@ -120,7 +120,7 @@ fn the_first_error_in_the_text_is_told() {
     };
     let scattered_first: &[u8] = b"1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n1 qid:1 x\n1 qid:1 y\n";
     for block in [1, 20, 1000] {
-        assert!(error(&[scattered_first], block).starts_with("1.txt:3:7: query `1` stood on line 1"));
+        assert!(error(&[scattered_first], block).starts_with("1.txt:3:7: query `1` occurs on line 1"));
         assert!(error(&[&scattered_first[36..], b"z"], block).starts_with("1.txt:1:9: expected `id:value`"));
     }
     let mut packed = zstd::encode_all(&b"1 qid:1 1:1\n".repeat(9000)[..], 1).unwrap();
