@@ -86,7 +86,7 @@ fn refusals_name_the_path_and_the_reason() {
     let mut permissions = fs::metadata(&locked).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&locked, permissions).unwrap();
-    assert_eq!(refusal(&locked), format!("cannot write {}: the file there is read-only", locked.display()));
+    assert_eq!(refusal(&locked), format!("cannot write {}: the file is read-only", locked.display()));
     assert_eq!(refusal(Path::new("")), "cannot write : the name is empty");
     assert_eq!(names(here), ["locked.txt"]);
 }

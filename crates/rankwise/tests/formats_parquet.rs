@@ -72,7 +72,7 @@ fn refusals_name_row_and_column() {
     );
     assert_eq!(
         refusal(vec![("label", missing.clone()), ("qid", queries()), ("a", a.clone())]),
-        "a.parquet: row 2, column `label`: expected a finite grade, found NaN"
+        "a.parquet: row 2, column `label`: expected a finite label, found NaN"
     );
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", missing), ("a", a.clone())]),

@@ -170,7 +170,7 @@ fn a_table_looks_as_a_spreadsheet_expects() {
     let expected = "label,qid,docid,weight,position,bm25,\"page, rank\"\n\
                     1,a,\"d \"\"1\"\"\",1,3,0.5,\n0,b,d2,0.25,,0,-1\n";
     assert_eq!(text, expected);
-    assert_eq!(losses, ["of the comments, tables keep only the document ids"]);
+    assert_eq!(losses, ["tables keep only the document ids of the comments"]);
     assert_eq!(text_of(two_columns(None), "a.tsv").0, "label\tqid\tf1\tf2\n1\ta\t0.5\t\n0\tb\t0\t-1\n");
 }
 
@@ -184,7 +184,7 @@ fn letor_text_says_what_it_cannot_keep() {
     let (text, losses) = text_of(parts, "a.txt");
     assert_eq!(text, "1 qid:a 1:0.5 2:NaN #docid = d1 inc = 1\n0 qid:b 1:0 2:-1 #docid = d2 seen\n");
     let expected = ["feature names", "query weights", "positions"];
-    assert_eq!(losses, expected.map(|what| format!("{what} are not kept by LETOR text")));
+    assert_eq!(losses, expected.map(|what| format!("LETOR text does not keep {what}")));
     let mut parts = two_columns(None);
     parts.features =
         Features::Sparse { width: 9, starts: vec![0, 1, 1], columns: vec![3], values: vec![2.0] };
@@ -318,7 +318,7 @@ fn published_data_survives_the_way_through_every_format() {
     assert!(written(&data, "a.txt.zst", &options).0.data == data);
     for name in ["a.csv.zst", "a.tsv.gz"] {
         let (table, losses) = written(&data, name, &options);
-        assert_eq!(losses, ["of the comments, tables keep only the document ids"]);
+        assert_eq!(losses, ["tables keep only the document ids of the comments"]);
         let back = written(&table.data, "a.txt", &options).0.data;
         assert!((0..data.len()).all(|i| back.document_id(i) == data.document_id(i)));
         let without_comments = |data: Dataset| Parts { comments: None, ..data.into_parts() };

@@ -55,15 +55,15 @@ fn a_run_is_put_beside_its_judgements() {
     assert_eq!(
         both.notes,
         [
-            "2 topics of the judgements not in the run: left out of the averages",
-            "1 topic of the run not judged: left out"
+            "2 topics in the judgements but not in the run: left out of the averages",
+            "1 topic in the run but not judged: left out"
         ]
     );
     let complete = join(&qrels, &run, Topics::AllJudged);
     assert_eq!(complete.queries.len(), 3);
     let missing = &complete.queries[1];
     assert_eq!((missing.id.as_str(), missing.retrieved, missing.labels.as_slice()), ("B", 0, &[1.0][..]));
-    assert!(complete.notes[0].contains("counted with nothing retrieved"));
+    assert!(complete.notes[0].contains("counted as having retrieved nothing"));
 }
 
 #[test]
@@ -87,7 +87,10 @@ fn documents_without_id_are_numbered_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r");
     let notes = write_run(&five_documents(None), &[1.0, 2.0, 0.5, 0.0, -1.0], &path, "t").unwrap();
-    assert_eq!(notes, ["5 of 5 documents have no id and are called QID-N, N-th of the query"]);
+    assert_eq!(
+        notes,
+        ["5 of 5 documents have no id and are written as QID-N, for the N-th document of query QID"]
+    );
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().next(), Some("q1 Q0 q1-2 1 2 t"));
     assert_eq!(text.lines().last(), Some("q2 Q0 q2-2 2 -1 t"));

@@ -59,10 +59,10 @@ fn notes_say_what_the_means_hide() {
     assert_eq!(
         notes,
         [
-            "1 of 3 queries has nothing to find and was counted as 0 (mrr, map).",
-            "1 of 3 queries has nothing to find and was left out (map:empty=skip:ties=input).",
-            "1 of 3 queries has documents of different grades with equal scores; all orders of those are averaged (mrr, map).",
-            "1 of 3 queries has documents of different grades with equal scores; those stand in input order (map:empty=skip:ties=input).",
+            "1 of 3 queries has no relevant documents and was counted as 0 (mrr, map).",
+            "1 of 3 queries has no relevant documents and was left out (map:empty=skip:ties=input).",
+            "1 of 3 queries has documents with different labels but equal scores; all their orders are averaged (mrr, map).",
+            "1 of 3 queries has documents with different labels but equal scores; they are ranked in input order (map:empty=skip:ties=input).",
         ]
     );
 }
@@ -81,7 +81,7 @@ fn scores_that_are_no_numbers_are_refused_by_name() {
     let error = evaluate(&data, &scores, &metrics).unwrap_err().to_string();
     assert_eq!(error, "the score of document 2 (`d`) of query `empty` is not a number");
     let error = evaluate(&data, &scores[1..], &metrics).unwrap_err().to_string();
-    assert_eq!(error, "5 scores for 6 documents");
+    assert_eq!(error, "there are 5 scores for 6 documents");
 }
 
 #[test]

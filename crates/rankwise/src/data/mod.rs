@@ -1,4 +1,4 @@
-//! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
+//! Data sets of queries with labelled documents: reading, writing, preparing and generating them.
 
 pub mod clean;
 mod concat;
@@ -28,6 +28,6 @@ pub use stats::{Stats, stats};
 pub use synthetic::{SHAPES, Synth, SyntheticShape};
 pub use texts::Texts;
 
-/// The most feature columns a data set may have: a guard against ids that are really hashes or typing errors,
-/// since a linear model holds one weight per column.
+/// The largest number of feature columns. It guards against ids that are hashes or typing errors, because a linear model
+/// has one weight per column.
 pub const MAX_FEATURES: usize = 1 << 24;

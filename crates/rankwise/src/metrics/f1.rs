@@ -3,7 +3,7 @@
 //! ```text
 //! F1 = 2PR/(P+R) = 2·hits / (precision's divisor + relevant)
 //! ```
-//! Written so it is linear in the hits, and its expectation is that of the hits.
+//! This form is linear in the hits, so the expectation follows from that of the hits.
 
 use super::conventions::PDivisor;
 use super::hits::{expected_hits, none_relevant, precision_divisor, relevant};

@@ -3,7 +3,7 @@
 //! ```text
 //! MeanNDCG = 1/n Σ_{k=1}^{n} NDCG@k
 //! ```
-//! with n the number of documents of the query; `mean-ndcg@10` takes the first ten cuts.
+//! with n documents in the query; `mean-ndcg@10` is the mean of the first ten cuts.
 
 use super::ndcg::Ndcg;
 use super::{BY_CONVENTION, MetricEntry, MetricFormula};
@@ -35,7 +35,7 @@ impl MetricFormula for MeanNdcg {
         self.0.is_undefined(labels)
     }
 
-    /// The expectation of a mean is the mean of expectations, each a ratio with a fixed divisor.
+    /// The expectation of a mean is the mean of expectations, because each ratio has a fixed divisor.
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
         let dcg = &self.0.0;
         let cuts = dcg.depth.min(labels.len());

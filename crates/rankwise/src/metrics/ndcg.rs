@@ -2,9 +2,9 @@
 //! 2005).
 //!
 //! ```text
-//! NDCG@k = DCG@k / max over all orders of DCG@k
+//! NDCG@k = DCG@k / max over all rankings of DCG@k
 //! ```
-//! The best order is that of all judged documents, retrieved or not.
+//! The best ranking is that of all judged documents, retrieved or not.
 
 use super::conventions::Conventions;
 use super::dcg::Dcg;
@@ -16,7 +16,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "ndcg",
         title: "Normalised discounted cumulative gain",
-        summary: "DCG@k divided by the DCG@k of the best order of all judged documents.",
+        summary: "DCG@k divided by the DCG@k of the best ranking of all judged documents.",
         citations: &["jarvelin2002cumulated", "burges2005ranknet"],
     },
     aliases: &["ndcg_cut", "ndcg_score", "lambdarank", "rank_xendcg"],
@@ -55,7 +55,7 @@ mod tests {
 
     /// The worked example of the short introduction to learning to rank (Li 2011), its Table 1.
     #[test]
-    fn the_introductions_example() {
+    fn the_worked_example_of_an_introduction() {
         let (given, best) = ([2.0, 3.0, 2.0, 3.0, 1.0, 1.0, 1.0], [3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 1.0]);
         let values = |name: &str, labels: &[f32]| {
             [1, 2, 3].map(|k| {

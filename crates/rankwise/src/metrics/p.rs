@@ -1,4 +1,4 @@
-//! Precision: the share of relevant documents among the first k, or among all that were retrieved.
+//! Precision: the fraction of relevant documents among the first k, or among all that were retrieved.
 
 use super::conventions::PDivisor;
 use super::hits::{expected_hits, none_relevant, precision_divisor};

@@ -1,4 +1,4 @@
-//! R-precision: precision at R, the number of relevant documents; there precision and recall are equal.
+//! R-precision: precision at R, the number of relevant documents; where precision and recall are equal.
 
 use super::hits::{expected_hits, none_relevant, relevant};
 use super::{BY_CONVENTION, MetricEntry, MetricFormula};
@@ -9,7 +9,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "r-precision",
         title: "R-precision",
-        summary: "The share of relevant documents among the first R, where R documents are relevant.",
+        summary: "The fraction of relevant documents among the first R, where R is the number of relevant documents.",
         citations: &["buckley2000evaluating"],
     },
     aliases: &["rprec"],

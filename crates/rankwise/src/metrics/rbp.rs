@@ -1,4 +1,4 @@
-//! Rank-biased precision (Moffat and Zobel 2008): a user goes on to the next document with probability p.
+//! Rank-biased precision (Moffat and Zobel 2008): a user continues to the next document with probability p.
 //!
 //! ```text
 //! RBP = (1−p) Σᵢ gain(rᵢ) p^(i−1)
@@ -13,7 +13,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "rbp",
         title: "Rank-biased precision",
-        summary: "The gain per document seen by a user who goes on to the next one with a fixed probability.",
+        summary: "The expected gain per document for a user who continues to the next document with probability p.",
         citations: &["moffat2008rank"],
     },
     aliases: &[],

@@ -1,4 +1,4 @@
-//! Recall: the share of the relevant documents that stand among the first k, or were retrieved at all.
+//! Recall: the fraction of relevant documents that are among the first k, or were retrieved at all.
 
 use super::hits::{expected_hits, none_relevant, relevant};
 use super::{BY_CONVENTION, MetricEntry, MetricFormula};
@@ -10,7 +10,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
         name: "recall",
         title: "Recall",
         summary: "The number of relevant documents among the first k, divided by the number of all \
-             relevant ones.",
+             relevant documents.",
         citations: &["vanrijsbergen1979information"],
     },
     aliases: &["R", "set_recall", "SetR", "RecallAt"],

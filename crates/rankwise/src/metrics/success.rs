@@ -10,7 +10,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "success",
         title: "Success (hit rate)",
-        summary: "1 when any of the first k documents is relevant, else 0.",
+        summary: "1 if any of the first k documents is relevant, else 0.",
         citations: &["buckley2004trec"],
     },
     aliases: &["hit", "hits", "hit_rate"],

@@ -1,7 +1,7 @@
-//! Where does data come from and go to? Every file format, plain or compressed, read and written.
+//! File formats: reading and writing data, plain or compressed.
 //!
-//! Readers share one way in (`source`, which opens and decompresses), one exact number parser (`number`) and one
-//! way of finding the queries among rows (`grouping`). Everything written goes through [`AtomicFile`].
+//! Readers share `source`, which opens and decompresses, `number`, an exact number parser, and `grouping`, which finds
+//! the queries among rows. Everything is written through [`AtomicFile`].
 
 mod cell;
 mod decimal;

@@ -1,4 +1,4 @@
-//! What the columns of a table with a header mean: the part that delimited files and Parquet share.
+//! Tables with a header: what delimited files and Parquet have in common.
 
 use super::excerpt::quoted;
 use super::grouping::Runs;
@@ -22,14 +22,14 @@ pub(super) struct Header {
     pub notes: Vec<String>,
 }
 
-/// What is wrong with a header, and with which of its columns (from 0).
+/// What is wrong with a header, and in which column (from 0).
 #[derive(Debug)]
 pub(super) struct HeaderError {
     pub column: usize,
     pub message: String,
 }
 
-/// Rows as they were read, columns apart; what a table has no column for stays empty.
+/// Rows as they were read, by column. Roles that the table has no column for stay empty.
 #[derive(Debug, Default)]
 pub(super) struct TableRows {
     pub labels: Vec<f32>,
@@ -38,7 +38,7 @@ pub(super) struct TableRows {
     pub documents: Texts,
     pub weights: Vec<f32>,
     pub positions: Vec<u32>,
-    /// Where each row starts (a line from 1, or the number of the row), and the column where its query stands.
+    /// The line of each row (or its number, from 1), and the column of its query id.
     pub places: Vec<(u64, u64)>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Table {
     runs: Runs,
     rows: TableRows,
     notes: Vec<String>,
-    /// The weight of each query and the line that gave it.
+    /// The weight of each query and the line it comes from.
     weights: HashMap<String, (f32, u64)>,
 }
 
@@ -65,7 +65,7 @@ impl Header {
         match width {
             0 => Err(HeaderError {
                 column: 0,
-                message: format!("there are no feature columns beside {}", listed(&names)),
+                message: format!("there are no feature columns, only {}", listed(&names)),
             }),
             _ if width > MAX_FEATURES => Err(HeaderError {
                 column: 0,
@@ -114,13 +114,13 @@ pub(super) fn numbered_name(columns: &Columns, column: usize) -> String {
 }
 
 impl Table {
-    /// No rows yet.
+    /// An empty table.
     pub fn new(header: Header) -> Self {
         let (runs, rows) = (Runs::new(), TableRows::default());
         Table { header, file: String::new(), runs, rows, notes: Vec::new(), weights: HashMap::new() }
     }
 
-    /// Rows added from here on come from this file, which must have the same features.
+    /// Rows added from now on come from this file, which must have the same features.
     pub fn enter_file(&mut self, file: &str, header: &Header) -> Result<()> {
         self.runs.enter_file(file);
         let optional = [Role::Document, Role::Weight, Role::Position];
@@ -136,7 +136,7 @@ impl Table {
         Ok(())
     }
 
-    /// Adds rows, whose weights must be alike within each query.
+    /// Adds rows. All rows of a query must have the same weight.
     pub fn append(&mut self, mut more: TableRows) -> Result<()> {
         for (row, id) in more.queries.iter().enumerate() {
             let (line, column) = more.places[row];
@@ -163,7 +163,7 @@ impl Table {
         let place = Place { file: self.file.clone(), line, column };
         let id = quoted(id.as_bytes());
         let message = format!(
-            "query {id} has the weight {weight} here and {first} on line {first_line}; a query has one weight"
+            "query {id} has the weight {weight} here but {first} on line {first_line}; all its rows must have the same weight"
         );
         Err(Error::parse(place, message))
     }
@@ -193,7 +193,7 @@ impl Table {
     }
 }
 
-/// A table gives every value, so it is kept dense unless sparse rows are asked for.
+/// A table gives every value, so rows are dense unless sparse ones are requested.
 fn matrix(width: usize, values: Vec<f32>, layout: Layout) -> Features {
     if layout != Layout::Sparse {
         return Features::Dense { width, values };
