@@ -1,4 +1,4 @@
-//! Parquet files made by others, and damaged ones.
+//! Parquet files of other tools, and damaged ones.
 #![cfg(feature = "parquet")]
 
 use arrow_array::{
@@ -38,7 +38,7 @@ fn refusal(columns: Vec<(&str, ArrayRef)>) -> String {
 }
 
 #[test]
-fn columns_of_many_types_are_understood() {
+fn columns_of_many_types_are_read() {
     let (_folder, path) = file(vec![
         ("label", labels()),
         ("docid", Arc::new(LargeStringArray::from(vec![Some("x"), None, Some("z")]))),
@@ -60,7 +60,7 @@ fn columns_of_many_types_are_understood() {
 }
 
 #[test]
-fn refusals_name_row_and_column() {
+fn errors_name_row_and_column() {
     let a: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let missing: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(2)]));
     let words: ArrayRef = Arc::new(StringArray::from(vec!["1", "2", "three"]));
@@ -93,7 +93,7 @@ fn refusals_name_row_and_column() {
 }
 
 #[test]
-fn the_first_feature_keeps_its_number_beside_names() {
+fn the_first_feature_id_is_kept_with_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
     let data = Dataset::new(Parts {

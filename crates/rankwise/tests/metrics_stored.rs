@@ -1,5 +1,5 @@
-//! Our presets against what other tools say, stored by `testdata/metrics/generate.py` with the tools'
-//! versions.
+//! Our presets against the values of other tools, stored by `testdata/metrics/generate.py` with the versions of the
+//! tools.
 
 use rankwise::metrics::{Conventions, DocumentIds, JudgedList, evaluate_lists, parse, preset};
 use serde::Deserialize;
@@ -27,7 +27,7 @@ struct Answer {
     set: String,
     metric: String,
     tolerance: f64,
-    /// One per query; `None` where the tool has no answer.
+    /// One per query; `None` if the tool has no value.
     values: Vec<Option<f64>>,
 }
 
@@ -65,7 +65,7 @@ fn differences(answer: &Answer, queries: &[StoredQuery], conventions: &Conventio
 }
 
 #[test]
-fn every_preset_gives_its_tools_values() {
+fn every_preset_gives_the_values_of_its_tool() {
     let stored = stored();
     assert!(stored.versions.len() >= 6 && stored.answers.len() > 150);
     let wrong: Vec<String> = stored
@@ -76,9 +76,9 @@ fn every_preset_gives_its_tools_values() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Were a choice of a preset another, some stored answer would tell.
+/// If any convention of a preset is changed, some stored value differs.
 #[test]
-fn every_choice_of_a_preset_is_needed() {
+fn every_convention_of_a_preset_is_needed() {
     let stored = stored();
     let others = "trec gain=exp2, trec discount=letor, trec ties=input, trec ties=average, trec scores=f64, \
         trec empty=one, trec ap-divisor=min, trec p-divisor=min, trec threshold=2, lightgbm gain=linear, \

@@ -1,11 +1,11 @@
-//! The closed forms under ties against the mean over every order of the tied documents.
+//! The closed forms for ties against the mean over every order of the tied documents.
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, METRICS, Metric, parse_list};
 use rankwise::rank::{RankRule, Ranking, ScoreBits, Sorter, Ties};
 use rankwise::rng::{self, Random};
 
-/// Every metric with and without cuts, and every option that changes how a tie counts.
+/// Every metric with and without cuts, and every option that affects ties.
 fn all_metrics(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
     let variants: &[(&str, &[&str])] = &[
         ("ndcg", &[":gain=linear", ":gain=binary:t=2", ":discount=letor"]),
@@ -90,10 +90,10 @@ fn averaging_ties_is_the_mean_over_all_orders() {
     }
 }
 
-/// A metric that says how deep it looks is given no more of the ranking; that must change no bit of its value,
-/// whatever the tie rule and whatever was ranked before with the same memory.
+/// A metric with a depth is given only the top of the ranking. This must not change a bit of its value, for any tie rule
+/// and any previous use of the memory.
 #[test]
-fn places_below_the_cut_make_no_difference() {
+fn ranks_below_the_cut_make_no_difference() {
     let mut random = rng::stream(7, &[4]);
     for ties in [Ties::Average, Ties::Input, Ties::Worst, Ties::DocId] {
         for bits in [ScoreBits::F64, ScoreBits::F32] {
@@ -119,7 +119,7 @@ fn places_below_the_cut_make_no_difference() {
 }
 
 #[test]
-fn the_worst_order_is_the_least_of_all() {
+fn the_worst_order_has_the_least_value() {
     let conventions = Conventions { ties: Ties::Worst, ..Conventions::default() };
     let metrics = parse_list("ndcg@3,dcg,map,mrr,err,p@2,recall@3,rbp", &conventions).unwrap();
     let mut random = rng::stream(7, &[2]);

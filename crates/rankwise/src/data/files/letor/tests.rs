@@ -1,4 +1,4 @@
-//! Dialects of the text, and that neither blocks nor threads show in the result.
+//! Dialects of the text, and results that do not depend on blocks or threads.
 
 use super::*;
 use crate::data::{Dataset, Features, Layout, Row};
@@ -43,14 +43,14 @@ fn every_dialect_of_the_text_is_read() {
 }
 
 #[test]
-fn comments_that_are_not_text_are_kept_as_well_as_can_be() {
+fn invalid_utf8_in_comments_is_replaced() {
     let loaded = read(sources(&[b"1 qid:1 1:2 # a\xffb\n"]), &ReadOptions::default()).unwrap();
     assert_eq!(loaded.data.comment(0), Some("a\u{fffd}b"));
     assert_eq!(load("1 qid:1 1:2\n").data.parts().comments, None);
 }
 
 #[test]
-fn the_first_id_is_found_or_told() {
+fn the_first_id_is_detected_or_given() {
     let from_zero = load("1 qid:1 1:1 2:2\n0 qid:1 0:5 2:6\n");
     assert_eq!(from_zero.notes, ["feature ids start at 0"]);
     assert_eq!(from_zero.data.columns().first_id, 0);
@@ -114,7 +114,7 @@ fn files_are_joined_and_share_their_first_id_width_and_layout() {
 }
 
 #[test]
-fn the_first_error_in_the_text_is_told() {
+fn the_first_error_in_the_text_is_reported() {
     let error = |texts: &[&[u8]], block| {
         read_in_blocks(sources(texts), &ReadOptions::default(), block).unwrap_err().to_string()
     };
@@ -176,7 +176,7 @@ fn assert_same(a: &Loaded, b: &Loaded) {
 }
 
 #[test]
-fn neither_blocks_nor_threads_show() {
+fn results_do_not_depend_on_blocks_or_threads() {
     for seed in 0..3 {
         let text = varied_text(seed, 300);
         for layout in [Layout::Auto, Layout::Dense, Layout::Sparse] {
@@ -195,7 +195,7 @@ fn neither_blocks_nor_threads_show() {
 }
 
 #[test]
-fn the_quick_reader_agrees_with_the_careful_one() {
+fn the_fast_path_agrees_with_the_careful_parser() {
     let text = varied_text(11, 400);
     let data = load(&text).data;
     let (mut document, mut row) = (0, Vec::new());
@@ -216,7 +216,7 @@ fn the_quick_reader_agrees_with_the_careful_one() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived_in_any_blocks(text in "([ \t0-9.:#qid\r\n-]{0,12}|1 qid:1 |[0-2]:[0-9.]{1,9} |\n){0,40}", block in 1usize..50) {
+    fn no_bytes_cause_a_panic_in_any_blocks(text in "([ \t0-9.:#qid\r\n-]{0,12}|1 qid:1 |[0-2]:[0-9.]{1,9} |\n){0,40}", block in 1usize..50) {
         let result = |block| read_in_blocks(sources(&[text.as_bytes()]), &ReadOptions::default(), block);
         match (result(block), result(1 << 16)) {
             (Ok(a), Ok(b)) => assert_same(&a, &b),
