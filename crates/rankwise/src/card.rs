@@ -56,7 +56,7 @@ fn field(entry: &str, name: &str) -> Option<String> {
         starts_word.then_some(value)
     })?;
     let mut depth = 1;
-    let end = after.find(|c| {
+    let end = after.find(|c: char| {
         depth += i32::from(c == '{') - i32::from(c == '}');
         depth == 0
     })?;

@@ -138,7 +138,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as _)
+        self.0.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static))
     }
 }
 

@@ -285,7 +285,7 @@ mod tests {
 
     /// Scores that differ in their last bits only share the leading bits that are sorted first.
     #[test]
-    fn the_last_bit_of_a_score_counts() {
+    fn the_last_bit_of_a_score_matters() {
         let mut random = crate::rng::stream(1, &[]);
         for n in [2, 3, 7, 100, 1000] {
             let steps: Vec<u64> = (0..n).map(|_| rand::RngExt::random_range(&mut random, 0..n)).collect();

@@ -131,12 +131,13 @@ fn plain(name: &str) -> String {
 }
 
 fn unknown(name: &str) -> Error {
-    let names: Vec<&str> = METRICS.iter().flat_map(MetricEntry::names).collect();
+    let all: Vec<&str> = METRICS.iter().flat_map(MetricEntry::names).collect();
+    let canonical: Vec<&str> = METRICS.iter().map(|e| e.card.name).collect();
+    // `ndgc_cut_10` may be near `ndcg_cut` only without its number.
     let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_' || c == '.');
-    // `ndgc_cut_10` is nearest to `ndcg_cut` without its number.
-    match card::nearest(name, &names).is_none() && card::nearest(unnumbered, &names).is_some() {
-        true => card::unknown("metric", &shorten(unnumbered), &names),
-        false => card::unknown("metric", &shorten(name), &names),
+    match [name, unnumbered].into_iter().find(|n| card::nearest(n, &all).is_some()) {
+        Some(similar) => card::unknown("metric", &shorten(similar), &all),
+        None => card::unknown("metric", &shorten(name), &canonical),
     }
 }
 
@@ -238,7 +239,7 @@ fn stray(text: &str, spec: &str) -> Error {
 fn set_option<'a>(
     entry: &MetricEntry,
     own: &mut Conventions,
-    key: &str,
+    key: &'a str,
     value: &'a str,
 ) -> Result<(&'static str, &'a str)> {
     let known = [entry.options, &COMMON_OPTIONS].concat();

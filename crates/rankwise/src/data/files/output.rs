@@ -168,7 +168,7 @@ fn is_special(path: &Path) -> bool {
     names_descriptor || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-/// The file a symbolic link stands for, so that the link itself is not replaced.
+/// The target of a symbolic link, so that the link itself is not replaced.
 fn behind_link(path: &Path) -> PathBuf {
     let is_link = fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
     if is_link { fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) } else { path.to_path_buf() }

@@ -74,7 +74,7 @@ struct Known {
     named: fn(&ColumnRoles) -> Option<&str>,
 }
 
-const KNOWN: [Known; 5] = [
+static KNOWN: [Known; 5] = [
     Known {
         role: Role::Label,
         what: "the label",

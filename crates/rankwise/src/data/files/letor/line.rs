@@ -168,7 +168,7 @@ fn feature_id(id: &[u8], token: &[u8], ids: Ids) -> Result<u32, String> {
     match id.iter().fold(0, sum) {
         number if ids.allow(number) => Ok(number as u32),
         number if number < u64::from(ids.lowest) => {
-            Err(format!("feature id {} is below the first, which was said to be {}", quoted(id), ids.lowest))
+            Err(format!("feature id {} is below the first feature id, which was given as {}", quoted(id), ids.lowest))
         }
         _ => Err(format!("feature id {} is above the highest allowed, {}", quoted(id), ids.highest)),
     }

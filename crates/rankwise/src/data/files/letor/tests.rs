@@ -58,12 +58,12 @@ fn the_first_id_is_detected_or_given() {
     let read_from = |first_id, text: &str| {
         read(sources(&[text.as_bytes()]), &ReadOptions { first_id, ..ReadOptions::default() })
     };
-    let told = read_from(Some(0), "1 qid:1 1:1 2:2\n").unwrap();
-    assert_eq!((dense_rows(&told.data), told.notes), (vec![vec![0.0, 1.0, 2.0]], vec![]));
+    let given = read_from(Some(0), "1 qid:1 1:1 2:2\n").unwrap();
+    assert_eq!((dense_rows(&given.data), given.notes), (vec![vec![0.0, 1.0, 2.0]], vec![]));
     let later = read_from(Some(10), "1 qid:1 10:1 12:2\n").unwrap().data;
     assert_eq!((dense_rows(&later), later.columns().name(2)), (vec![vec![1.0, 0.0, 2.0]], "12".to_owned()));
     let error = read_from(Some(1), "1 qid:1 0:1\n").unwrap_err().to_string();
-    assert_eq!(error, "1.txt:1:9: feature id `0` is below the first, which was said to be 1");
+    assert_eq!(error, "1.txt:1:9: feature id `0` is below the first feature id, which was given as 1");
 }
 
 #[test]
