@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use rankwise::data::{Dataset, Format, Layout, ReadOptions, read, read_all};
+use rankwise::data::{ColumnRoles, Dataset, Format, Layout, ReadOptions, read, read_all};
 use rankwise::models::Ranker;
 use std::path::{Path, PathBuf};
 
@@ -26,13 +26,13 @@ pub(crate) struct Input {
     #[arg(long, value_name = "LAYOUT", default_value = "auto")]
     layout: InputLayout,
 
-    /// The column with the grade, in CSV and TSV
-    #[arg(long, value_name = "COLUMN", default_value = "label")]
-    label: String,
+    /// The column with the label, in CSV, TSV and Parquet; `label` or a common name when not given
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
 
-    /// The column with the query id, in CSV and TSV
-    #[arg(long, value_name = "COLUMN", default_value = "qid")]
-    qid: String,
+    /// The column with the query id, in CSV, TSV and Parquet; `qid` or a common name when not given
+    #[arg(long, value_name = "COLUMN")]
+    qid: Option<String>,
 }
 
 #[derive(ValueEnum, Clone, Copy)]
@@ -122,9 +122,11 @@ impl Input {
                 InputLayout::Dense => Layout::Dense,
                 InputLayout::Sparse => Layout::Sparse,
             },
-            label_column: self.label.clone(),
-            query_column: self.qid.clone(),
-            ..ReadOptions::default()
+            columns: ColumnRoles {
+                label: self.label.clone(),
+                query: self.qid.clone(),
+                ..ColumnRoles::default()
+            },
         }
     }
 }

@@ -46,7 +46,18 @@ pub(crate) fn notes(notes: &[String]) {
 
 /// Says what went wrong, and why.
 pub(crate) fn error(error: &anyhow::Error) {
-    say(AnsiColor::Red, "error", &format!("{error:#}"));
+    say(AnsiColor::Red, "error", &sentence(error));
+}
+
+/// The messages of an error and its causes, without causes that the message before repeats.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    let mut messages: Vec<String> = Vec::new();
+    for message in error.chain().map(ToString::to_string) {
+        if messages.last().is_none_or(|last| !last.ends_with(&message)) {
+            messages.push(message);
+        }
+    }
+    messages.join(": ")
 }
 
 fn say(colour: AnsiColor, word: &str, text: &str) {
@@ -96,6 +107,13 @@ pub(crate) fn thousands(n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_that_the_message_contains_is_printed_once() {
+        let cause = rankwise::Error::io("read", "x.txt", std::io::Error::other("no luck"));
+        let error = anyhow::Error::new(cause).context("the experiment failed");
+        assert_eq!(sentence(&error), "the experiment failed: cannot read x.txt: no luck");
+    }
 
     #[test]
     fn numbers_are_grouped_by_threes() {

@@ -5,7 +5,7 @@
 //! the first queries and writes the scores of the others as f64; it prints seconds, those of binning alone, and peak
 //! memory as JSON. Threads as in `RAYON_NUM_THREADS`.
 
-use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
+use rankwise::data::{Dataset, Features, Parts, Synth, SyntheticShape};
 use rankwise::learners::{Start, Task, find, parse_setting};
 use rankwise::metrics::{Conventions, parse};
 use rankwise::trees::Binned;
@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn make(shape: &str, directory: &Path) -> Result<(), Box<dyn Error>> {
     let (name, queries) = shape.split_once(':').ok_or("SHAPE:QUERIES")?;
-    let data = Synth { queries: Some(queries.parse()?), ..Synth::new(Shape::named(name)?) }.generate()?;
+    let data =
+        Synth { queries: Some(queries.parse()?), ..Synth::new(SyntheticShape::named(name)?) }.generate()?;
     std::fs::create_dir_all(directory)?;
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(directory.join(name), bytes);
     write("values.f32", data.parts().features.values().iter().flat_map(|x| x.to_le_bytes()).collect())?;

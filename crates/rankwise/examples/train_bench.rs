@@ -3,7 +3,7 @@
 //! `train_bench DATA LEARNER [KEY=VALUE …]`; threads as in `RAYON_NUM_THREADS`. DATA is files with commas between, or
 //! `SHAPE:QUERIES:DOCUMENTS:FEATURES` for a synthetic set. Reading or making the data is not counted.
 
-use rankwise::data::{Dataset, ReadOptions, Shape, Synth, read_all};
+use rankwise::data::{Dataset, ReadOptions, Synth, SyntheticShape, read_all};
 use rankwise::learners::{Start, Task, find, parse_setting};
 use rankwise::metrics::{Conventions, parse};
 use rankwise::watch::Silent;
@@ -43,7 +43,7 @@ fn data_of(text: &str) -> Result<Dataset, Box<dyn std::error::Error>> {
             queries: Some(queries.parse()?),
             documents: Some(documents.parse()?),
             features: Some(features.parse()?),
-            ..Synth::new(Shape::named(shape)?)
+            ..Synth::new(SyntheticShape::named(shape)?)
         };
         return Ok(synth.generate()?);
     }

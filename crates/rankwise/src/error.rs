@@ -1,36 +1,47 @@
-//! What went wrong, in a sentence: one opaque [`Error`] for the whole library.
+//! One opaque [`Error`] for the whole library, whose message is a sentence.
 //!
-//! An error names the file, line and column, or the parameter, that caused it, and says what to do where that
-//! is known. Not converging is never an error: it is part of a training record.
+//! An error names the file, line and column, or the parameter, that caused it, and the way out where it is known.
+//! Failing to converge is not an error: it is part of a training record.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The result of everything here that can fail.
+/// The result of every function here that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What kind of thing went wrong; the message has the particulars.
+/// What kind of error it is; the message has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system refused to read or write.
     Io,
-    /// Whoever was reading the output has gone away, as `head` does.
+    /// The program that read the output has closed it, as `head` does.
     ReaderGone,
-    /// Text or bytes that are not in the format they claim to be.
+    /// Text or bytes that are not in the expected format.
     Parse,
     /// A parameter, name or option that is unknown or out of range.
     Parameter,
-    /// Well-formed data that cannot be used for what was asked (no queries, other features than the model's).
+    /// Well-formed data that cannot be used as asked: no queries, or other features than the model has.
     Data,
-    /// A model file that is damaged, too new, or not a model at all.
+    /// A model file that is damaged, of a newer version, or not a model.
     Model,
     /// The caller asked to stop.
     Interrupted,
 }
 
-/// An error of this library. Cheap to move; [`kind`](Error::kind) says what sort it is.
+/// An error of this library. It is one pointer in size; [`kind`](Error::kind) classifies it.
+///
+/// The message is complete in itself. If the operating system caused the error, the message ends with its reason, and
+/// [`source`](std::error::Error::source) returns the [`io::Error`].
+///
+/// ```
+/// use rankwise::ErrorKind;
+/// use rankwise::data::{ReadOptions, read};
+/// let error = read("no/such/file.txt".as_ref(), &ReadOptions::default()).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Io);
+/// assert!(error.to_string().starts_with("cannot open no/such/file.txt: "));
+/// ```
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -39,9 +50,11 @@ struct Inner {
     kind: ErrorKind,
     place: Option<Place>,
     message: String,
+    /// The message ends with its text.
+    source: Option<io::Error>,
 }
 
-/// Where in a text file something stands; lines and columns count from 1, columns in bytes.
+/// A place in a text file. Lines and columns count from 1, columns in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The file as the user named it, or `<stdin>`.
@@ -54,7 +67,7 @@ pub struct Place {
 
 impl Error {
     fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, place: None, message: message.into() }))
+        Error(Box::new(Inner { kind, place: None, message: message.into(), source: None }))
     }
 
     /// A parameter, name or option that is unknown or out of range.
@@ -84,19 +97,21 @@ impl Error {
         error
     }
 
-    /// Malformed input as a whole, where no line is to blame (an empty file, say).
+    /// Malformed input that no single line accounts for, such as an empty file.
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Parse, message)
     }
 
-    /// The operating system's refusal, with what was being done: `io("read", path, source)`.
+    /// An operation that the operating system refused: `io("read", path, source)` is "cannot read PATH: REASON".
     pub fn io(doing: &str, path: impl AsRef<Path>, source: io::Error) -> Self {
         let gone = source.kind() == io::ErrorKind::BrokenPipe;
         let kind = if gone { ErrorKind::ReaderGone } else { ErrorKind::Io };
-        Self::new(kind, format!("cannot {doing} {}: {source}", path.as_ref().display()))
+        let mut error = Self::new(kind, format!("cannot {doing} {}: {source}", path.as_ref().display()));
+        error.0.source = Some(source);
+        error
     }
 
-    /// What sort of error this is.
+    /// What kind of error this is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -106,7 +121,7 @@ impl Error {
         self.0.place.as_ref()
     }
 
-    /// The sentence alone, without the place.
+    /// The message without the place.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -121,14 +136,18 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_place_comes_before_the_sentence() {
+    fn the_place_comes_before_the_message() {
         let place = Place { file: "a.txt".into(), line: 3, column: 7 };
         let error = Error::parse(place, "expected a number, found `x`");
         assert_eq!(error.to_string(), "a.txt:3:7: expected a number, found `x`");
@@ -136,9 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_the_system_is_told_once() {
-        let error = Error::io("read", "x.txt", io::Error::other("no luck"));
+    fn an_io_error_keeps_its_source() {
+        let error = Error::io("read", "x.txt", io::Error::new(io::ErrorKind::NotFound, "no luck"));
         assert_eq!(error.to_string(), "cannot read x.txt: no luck");
-        assert!(std::error::Error::source(&error).is_none());
+        let source = std::error::Error::source(&error).and_then(|s| s.downcast_ref::<io::Error>()).unwrap();
+        assert_eq!(source.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,14 +1,21 @@
-//! From scores to an order: THE tie rule.
+//! From scores to a ranking, with one tie rule for the whole library.
 //!
-//! Every order in this library is made here, so that a tie is broken in one place only. A [`Ranking`] lists
-//! documents best first and remembers which have equal scores. With [`Ties::Average`] every order of such a
-//! group counts as equally likely; every other rule settles on one order.
+//! Every ranking is made here, so that ties are broken in one place only. A [`Ranking`] lists documents best first
+//! and records which have equal scores. With [`Ties::Average`] all orders of tied documents are equally likely; every
+//! other rule chooses one order.
+//!
+//! ```
+//! use rankwise::rank::Ranking;
+//! let ranking = Ranking::by_scores(&[0.2, 0.9, 0.2]);
+//! assert_eq!(ranking.order()[0], 1);
+//! assert_eq!(ranking.groups().collect::<Vec<_>>(), [0..1, 1..3]);
+//! ```
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What to do with documents of equal score.
+/// How documents with equal scores are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
@@ -17,47 +24,47 @@ pub enum Ties {
     Average,
     /// The order of the input.
     Input,
-    /// The least relevant first: a lower bound.
+    /// The least relevant first, which gives a lower bound.
     Worst,
-    /// By document id, the greatest first, as trec_eval does.
+    /// By descending document id, as in trec_eval.
     DocId,
 }
 
-/// With how many bits scores are compared.
+/// The precision in which scores are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScoreBits {
-    /// As they are.
+    /// Double precision: scores as they are.
     #[default]
     F64,
-    /// Rounded to single precision, as trec_eval and XGBoost keep them: scores may become equal.
+    /// Single precision, as in trec_eval and XGBoost; rounding may make scores equal.
     F32,
 }
 
-/// How scores become an order.
+/// How scores become a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct RankRule {
-    /// What to do with equal scores.
+    /// How equal scores are ordered.
     pub ties: Ties,
-    /// When scores count as equal.
+    /// The precision in which scores are compared.
     pub scores: ScoreBits,
 }
 
 /// Documents best first, and which of them are tied.
 ///
-/// It may hold fewer documents than the query has labels: documents that are judged but were not retrieved
-/// are labelled and not ranked.
+/// It may have fewer documents than the query has labels, because judged documents that were not retrieved are not
+/// ranked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {
     order: Vec<u32>,
     /// Where each group of equal scores ends.
     group_ends: Vec<u32>,
-    /// Whether the order within a group is settled.
+    /// Whether ties are broken.
     settled: bool,
 }
 
 impl Ranking {
-    /// Ranks documents by decreasing score; all orders of equal scores count as equally likely.
+    /// Ranks documents by decreasing score; all orders of equal scores are equally likely.
     pub fn by_scores(scores: &[f64]) -> Self {
         let mut sorter = Sorter::default();
         sorter.sort(scores, RankRule::default(), usize::MAX);
@@ -75,22 +82,22 @@ impl Ranking {
         &self.order
     }
 
-    /// How many documents are ranked.
+    /// Number of documents ranked.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether none is.
+    /// Whether no document is ranked.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// Whether every document has its own place: no ties, or ties that were broken.
+    /// Whether every document has its own rank: there are no ties, or they were broken.
     pub fn is_strict(&self) -> bool {
         self.settled || self.group_ends.len() == self.order.len()
     }
 
-    /// Places, from 0, whose documents may stand in any order; one place each in a strict ranking.
+    /// Ranges of ranks, from 0, within which every order is equally likely; one rank each in a strict ranking.
     pub fn groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let strict = self.is_strict();
         let count = if strict { self.order.len() } else { self.group_ends.len() };
@@ -101,13 +108,13 @@ impl Ranking {
         })
     }
 
-    /// Places of equal score, whether or not the tie was broken.
+    /// Ranges of ranks with equal scores, whether or not the tie was broken.
     pub fn score_groups(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut start = 0;
         self.group_ends.iter().map(move |&end| std::mem::replace(&mut start, end as usize)..end as usize)
     }
 
-    /// Whether documents of different grades have the same score, so that the tie rule can matter.
+    /// Whether documents with different labels have the same score, so that the tie rule can matter.
     pub fn has_mixed_ties(&self, labels: &[f32]) -> bool {
         self.group_ends.len() < self.order.len()
             && self.score_groups().any(|group| {
@@ -116,7 +123,7 @@ impl Ranking {
             })
     }
 
-    /// Lets the order within each tie be settled.
+    /// Calls `reorder` with the documents of each tie.
     fn each_tie(&mut self, mut reorder: impl FnMut(&mut [u32])) {
         if self.group_ends.len() == self.order.len() {
             return;
@@ -131,12 +138,12 @@ impl Ranking {
     }
 }
 
-/// The grade a label stands for: an unjudged document (NaN) counts as not relevant.
+/// The label, or 0 for an unjudged document (NaN), which counts as non-relevant.
 pub fn grade(label: f32) -> f32 {
     if label.is_nan() { 0.0 } else { label }
 }
 
-/// Makes rankings, reusing its memory: keep one for a loop over queries.
+/// Makes rankings and reuses its memory; keep one for a loop over queries.
 #[derive(Debug, Clone, Default)]
 pub struct Sorter {
     keys: Vec<u64>,
@@ -146,16 +153,16 @@ pub struct Sorter {
 impl Sorter {
     /// Ranks the first `scores.len()` documents of a query. No score may be NaN.
     ///
-    /// `labels` are asked for by [`Ties::Worst`]. Without document ids [`Ties::DocId`] is as [`Ties::Input`];
-    /// see [`rank_with_ids`](Self::rank_with_ids).
+    /// Only [`Ties::Worst`] uses `labels`. [`Ties::DocId`] needs [`rank_with_ids`](Self::rank_with_ids) and is treated
+    /// as [`Ties::Input`] here.
     pub fn rank(&mut self, scores: &[f64], labels: &[f32], rule: RankRule) -> &Ranking {
         self.rank_top(scores, labels, rule, usize::MAX)
     }
 
-    /// The same, of the first `depth` places: documents that certainly stand lower may be left out. Documents tied
-    /// with one of the first `depth` are not, so whoever looks no deeper sees no difference.
+    /// Like [`rank`](Self::rank), for callers that need only the first `depth` ranks: documents that cannot reach them
+    /// may be left out. Documents tied with one of the first `depth` are always included.
     ///
-    /// It is quickest for a query whose first documents are much the same as those of the ranking made before.
+    /// It is fastest if the top documents are nearly those of the ranking made before.
     pub fn rank_top(&mut self, scores: &[f64], labels: &[f32], rule: RankRule, depth: usize) -> &Ranking {
         self.sort(scores, rule, depth);
         if rule.ties == Ties::Worst {
@@ -167,8 +174,8 @@ impl Sorter {
         &self.ranking
     }
 
-    /// The same, breaking ties by document id where the rule asks for it; an error when a tied document has
-    /// none.
+    /// Like [`rank`](Self::rank), with ties broken by document id if the rule asks for it. It is an error if a tied
+    /// document has no id.
     pub fn rank_with_ids<'a>(
         &mut self,
         scores: &[f64],
@@ -185,17 +192,16 @@ impl Sorter {
             });
             if nameless {
                 return Err(Error::data(
-                    "equal scores are to be ordered by document id, and the documents have none; \
-                     choose another rule, such as `ties=average`",
+                    "documents with equal scores have no ids to order them by; choose another tie rule, such as \
+                     `ties=average`",
                 ));
             }
         }
         Ok(&self.ranking)
     }
 
-    /// Sorts one integer per document: the leading bits of its key, and its number in the bits that are left.
-    /// That is several times faster than sorting pairs. Keys that differ only in the bits cut off are put
-    /// right after.
+    /// Sorts one integer per document: the leading bits of its key, then its number. This is several times faster than
+    /// sorting pairs. Documents whose keys differ only in the bits cut off are sorted afterwards.
     fn sort(&mut self, scores: &[f64], rule: RankRule, depth: usize) {
         debug_assert!(scores.iter().all(|score| !score.is_nan()), "a score is NaN");
         let number_bits = usize::BITS - scores.len().leading_zeros();
@@ -208,7 +214,7 @@ impl Sorter {
         let least = self.least_needed(scores.len(), compared, depth);
         self.keys.resize(scores.len(), 0);
         let mut kept = 0;
-        // No branch, which could not be foreseen: what is not kept is written over.
+        // Branch-free: rejected entries are overwritten.
         for i in 0..scores.len() {
             self.keys[kept] = i as u64;
             kept += usize::from(compared(i) >= least);
@@ -242,8 +248,8 @@ impl Sorter {
         }
     }
 
-    /// A score that none of the first `depth` documents is below: the lowest of any `depth` documents is one, and
-    /// those that stood first in the last ranking make it a high one where scores have changed little.
+    /// A lower bound of the scores of the first `depth` documents. The lowest score of any `depth` documents is one;
+    /// those that ranked first the last time make it tight if scores have changed little.
     fn least_needed(&self, documents: usize, compared: impl Fn(usize) -> f64, depth: usize) -> f64 {
         let before = self.ranking.order.get(..depth).unwrap_or_default();
         if before.iter().any(|&d| d as usize >= documents) {
@@ -253,14 +259,14 @@ impl Sorter {
     }
 }
 
-/// From how many times the documents needed on it pays to select them before sorting.
+/// Selecting before sorting pays if there are this many times more documents than needed.
 const SELECTED: usize = 3;
 
 /// Integers that ascend as scores descend; equal scores (−0 and 0 among them) have equal keys.
 fn descending_key(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();
-    // A negative number's bits ascend as it descends; a positive one's are turned round, below all negative
-    // ones.
+    // The bits of negative numbers ascend as the numbers descend. Those of positive numbers are inverted and come
+    // before all negative ones.
     if bits >> 63 == 1 { bits } else { !bits & !(1 << 63) }
 }
 
@@ -279,7 +285,7 @@ mod tests {
 
     /// Scores that differ in their last bits only share the leading bits that are sorted first.
     #[test]
-    fn the_last_bit_of_a_score_counts() {
+    fn the_last_bit_of_a_score_matters() {
         let mut random = crate::rng::stream(1, &[]);
         for n in [2, 3, 7, 100, 1000] {
             let steps: Vec<u64> = (0..n).map(|_| rand::RngExt::random_range(&mut random, 0..n)).collect();
@@ -309,7 +315,7 @@ mod tests {
             let (n, depth, distinct) = (below(60) + 1, below(12), [2, 9, 1 << 20][below(3)]);
             let mut scores: Vec<f64> = (0..n).map(|_| below(distinct) as f64 - 3.0).collect();
             let labels: Vec<f32> = (0..n).map(|_| below(3) as f32).collect();
-            // The same query again, a little changed, as a search along a feature has it.
+            // The same query again with one score changed, as in a line search along a feature.
             for _ in 0..3 {
                 let ties = [Ties::Average, Ties::Input, Ties::Worst, Ties::DocId][case % 4];
                 let rule = RankRule { ties, scores: [ScoreBits::F64, ScoreBits::F32][case / 4 % 2] };

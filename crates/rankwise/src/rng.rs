@@ -1,13 +1,13 @@
-//! Random numbers that depend on what they are for, never on who asks first.
+//! Random streams named by seed and purpose.
 //!
-//! Every use draws from its own stream, named by the user's seed and a path such as `(query, round)`, so results
-//! do not depend on thread count or on the order of work. The generator is ChaCha8: named, portable and stable
+//! Every purpose has its own stream, named by the user's seed and a path such as `(query, round)`. Results therefore do
+//! not depend on the number of threads or on the order of work. The generator is ChaCha8: named, portable and stable
 //! across versions.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// The generator everything here uses.
+/// The random number generator of this library.
 pub type Random = ChaCha8Rng;
 
 /// The stream for one purpose: the user's `seed`, and the `path` that names the purpose.
@@ -15,7 +15,7 @@ pub fn stream(seed: u64, path: &[u64]) -> Random {
     Random::seed_from_u64(derive(seed, path))
 }
 
-/// A seed for one purpose, to be handed on to work that names its own streams.
+/// A seed for one purpose, to be passed on to code that names its own streams.
 pub fn derive(seed: u64, path: &[u64]) -> u64 {
     let start = mix(seed ^ 0x5261_6e6b_7769_7365);
     path.iter().fold(start, |state, part| mix(state ^ mix(part.wrapping_add(0x9e37_79b9_7f4a_7c15))))

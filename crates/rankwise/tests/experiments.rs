@@ -1,7 +1,7 @@
 //! Experiments: the same bytes however they are run or interrupted, and choices made on validation queries only.
 
-use rankwise::data::{Dataset, Shape, Synth, read, read_scores, split, write, write_scores};
-use rankwise::data::{Order, ReadOptions};
+use rankwise::data::{Dataset, Synth, SyntheticShape, read, read_scores, split, write, write_scores};
+use rankwise::data::{ReadOptions, SplitOrder};
 use rankwise::experiment::directory::write_results;
 use rankwise::experiment::{Experiment, Findings, JobDone, Observer, Spec, Times};
 use rankwise::watch::Stop;
@@ -13,9 +13,9 @@ use tempfile::TempDir;
 /// A directory with five parts of a small synthetic set, S1.txt to S5.txt.
 fn place() -> TempDir {
     let place = tempfile::tempdir().unwrap();
-    let shape = Shape::named("ohsumed").unwrap();
+    let shape = SyntheticShape::named("ohsumed").unwrap();
     let data = Synth { queries: Some(25), documents: Some(15), features: Some(6), ..Synth::new(shape) };
-    let parts = split(&data.generate().unwrap(), &[1.0; 5], Order::InOrder).unwrap();
+    let parts = split(&data.generate().unwrap(), &[1.0; 5], SplitOrder::InOrder).unwrap();
     for (i, part) in parts.iter().enumerate() {
         write(part, &place.path().join(format!("S{}.txt", i + 1)), None).unwrap();
     }

@@ -1,10 +1,10 @@
-//! Every broken file of `testdata/broken/{csv,trec,scores}` is refused with the message that stands beside it.
+//! Every broken file of `testdata/broken/{csv,trec,scores}` is refused with the message beside it.
 
 use rankwise::data::{ReadOptions, read, read_scores, trec};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Reads every file of a folder; `read` gives the error.
+/// Reads every file of a folder and compares the error with the one expected.
 fn walk(folder: &str, read: impl Fn(&Path) -> Option<rankwise::Error>) {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/broken")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
@@ -42,7 +42,7 @@ fn broken_score_files() {
 }
 
 #[test]
-fn a_line_without_end_is_given_up_early() {
+fn reading_stops_at_a_line_that_is_too_long() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.run");
     fs::write(&path, format!("301 Q0 {} 1 1 me\n", "d".repeat(70_000))).unwrap();
@@ -51,27 +51,27 @@ fn a_line_without_end_is_given_up_early() {
 }
 
 #[test]
-fn names_asked_for_must_be_there() {
+fn columns_that_are_named_must_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.csv");
     fs::write(&path, "grade,query,url,a\n1,7,u1,0.5\n").unwrap();
-    let mut options =
-        ReadOptions { label_column: "grade".into(), query_column: "query".into(), ..ReadOptions::default() };
+    let mut options = ReadOptions::default();
+    (options.columns.label, options.columns.query) = (Some("grade".into()), Some("query".into()));
     let error = read(&path, &options).unwrap_err().to_string();
     assert!(error.contains("column `url`"), "without being named, it is a feature: {error}");
-    options.document_column = "uri".into();
+    options.columns.document = Some("uri".into());
     let error = read(&path, &options).unwrap_err().to_string();
-    assert!(error.contains("no column `uri` for the document id; perhaps it is `url`"), "{error}");
-    options.document_column = "url".into();
+    assert!(error.contains("no column `uri` for the document id; did you mean `url`?"), "{error}");
+    options.columns.document = Some("url".into());
     assert_eq!(read(&path, &options).unwrap().data.document_id(0), Some("u1"));
 }
 
 #[cfg(not(feature = "parquet"))]
 #[test]
-fn parquet_says_how_to_get_it() {
+fn a_build_without_parquet_says_how_to_get_it() {
     let error = read(
         Path::new(file!()),
         &ReadOptions { format: Some(rankwise::data::Format::Parquet), ..ReadOptions::default() },
     );
-    assert!(error.unwrap_err().to_string().contains("`--features parquet`"));
+    assert!(error.unwrap_err().to_string().contains("Cargo feature `parquet`"));
 }

@@ -1,4 +1,4 @@
-//! Files are written whole or not at all.
+//! Files are written completely or not at all.
 
 use rankwise::data::{AtomicFile, read_scores, temporary_path, write_scores};
 use std::fs;
@@ -30,7 +30,7 @@ fn a_file_appears_when_it_is_committed_and_not_before() {
 }
 
 #[test]
-fn what_a_killed_process_left_behind_is_replaced() {
+fn a_file_left_by_a_killed_process_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.txt");
     fs::write(temporary_path(&path), "left over and longer").unwrap();
@@ -41,7 +41,7 @@ fn what_a_killed_process_left_behind_is_replaced() {
 }
 
 #[test]
-fn the_name_says_how_to_compress() {
+fn the_extension_decides_the_compression() {
     let folder = tempfile::tempdir().unwrap();
     let text = b"0.125\n".repeat(1000);
     for (name, unpack) in [
@@ -67,7 +67,7 @@ fn the_name_says_how_to_compress() {
 }
 
 #[test]
-fn refusals_name_the_path_and_the_reason() {
+fn errors_name_the_path_and_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |path: &Path| write_scores(path, &[1.0]).unwrap_err().to_string();
     let missing = folder.path().join("none/out.txt");
@@ -86,14 +86,14 @@ fn refusals_name_the_path_and_the_reason() {
     let mut permissions = fs::metadata(&locked).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&locked, permissions).unwrap();
-    assert_eq!(refusal(&locked), format!("cannot write {}: the file there is read-only", locked.display()));
+    assert_eq!(refusal(&locked), format!("cannot write {}: the file is read-only", locked.display()));
     assert_eq!(refusal(Path::new("")), "cannot write : the name is empty");
     assert_eq!(names(here), ["locked.txt"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn special_files_are_written_straight() {
+fn special_files_are_written_directly() {
     write_scores(Path::new("/dev/null"), &[1.0]).unwrap();
     let error = write_scores(Path::new("/dev/full"), &[1.0]).unwrap_err();
     assert!(error.to_string().starts_with("cannot write /dev/full: No space left on device"), "{error}");
@@ -104,7 +104,7 @@ fn special_files_are_written_straight() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_stays_and_permissions_are_kept() {
+fn links_and_permissions_are_kept() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let folder = tempfile::tempdir().unwrap();
     let (real, link) = (folder.path().join("real.txt"), folder.path().join("link.txt"));

@@ -1,4 +1,4 @@
-//! Parquet files made by others, and damaged ones.
+//! Parquet files of other tools, and damaged ones.
 #![cfg(feature = "parquet")]
 
 use arrow_array::{
@@ -38,7 +38,7 @@ fn refusal(columns: Vec<(&str, ArrayRef)>) -> String {
 }
 
 #[test]
-fn columns_of_many_types_are_understood() {
+fn columns_of_many_types_are_read() {
     let (_folder, path) = file(vec![
         ("label", labels()),
         ("docid", Arc::new(LargeStringArray::from(vec![Some("x"), None, Some("z")]))),
@@ -60,19 +60,19 @@ fn columns_of_many_types_are_understood() {
 }
 
 #[test]
-fn refusals_name_row_and_column() {
+fn errors_name_row_and_column() {
     let a: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let missing: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(2)]));
     let words: ArrayRef = Arc::new(StringArray::from(vec!["1", "2", "three"]));
     let infinite: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::INFINITY, 0.0]));
     let negative: ArrayRef = Arc::new(Int64Array::from(vec![1, 1, -1]));
     assert_eq!(
-        refusal(vec![("label", labels()), ("query", queries()), ("a", a.clone())]),
-        "a.parquet: there is no column `qid` for the query id (name it with `--qid`); the columns are `label`, `query`, `a`"
+        refusal(vec![("label", labels()), ("session", queries()), ("a", a.clone())]),
+        "a.parquet: there is no column `qid` for the query id; name the column that holds it. The columns are `label`, `session`, `a`"
     );
     assert_eq!(
         refusal(vec![("label", missing.clone()), ("qid", queries()), ("a", a.clone())]),
-        "a.parquet: row 2, column `label`: expected a finite grade, found NaN"
+        "a.parquet: row 2, column `label`: expected a finite label, found NaN"
     );
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", missing), ("a", a.clone())]),
@@ -93,7 +93,7 @@ fn refusals_name_row_and_column() {
 }
 
 #[test]
-fn the_first_feature_keeps_its_number_beside_names() {
+fn the_first_feature_id_is_kept_with_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
     let data = Dataset::new(Parts {

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What the rows of one query are made of: labels, features, document ids, positions.
+/// A row: label, features, document id and position.
 type Row = (f32, Vec<Option<f32>>, String, u32);
 
 fn number() -> impl Strategy<Value = f32> {
@@ -29,7 +29,7 @@ fn queries(width: usize) -> impl Strategy<Value = Vec<(f32, Vec<Row>)>> {
     vec(((0.0f32..9.0), vec(row, 1..5)), 1..6)
 }
 
-/// A data set with all that a table can hold; query ids end in their number, so that no two are alike.
+/// A data set with everything a table can hold. Query ids end in their number, so that they differ.
 fn dataset() -> impl Strategy<Value = Dataset> {
     let shape = (1usize..5).prop_flat_map(|width| (Just(width), queries(width)));
     let choices = (vec(any::<bool>(), 5), 0u32..3, "[a-zé,\"\t\n']{0,3}");
@@ -57,7 +57,7 @@ fn dataset() -> impl Strategy<Value = Dataset> {
     })
 }
 
-/// Missing values as an unlikely number, because NaN equals nothing.
+/// Missing values become an unlikely number, because NaN does not equal itself.
 fn comparable(data: &Dataset) -> Parts {
     let mut parts = data.clone().into_parts();
     for value in parts.features.values_mut() {
@@ -105,7 +105,7 @@ proptest! {
     }
 }
 
-/// The part of a data set that LETOR text keeps, with ids and comments it can hold.
+/// What LETOR text keeps of a data set, with ids and comments that it can hold.
 fn for_letor(data: &Dataset, comments: Vec<String>) -> Dataset {
     let mut parts = data.clone().into_parts();
     parts.query_ids = (0..data.query_count()).map(|q| format!("é,{q}:")).collect();
@@ -132,7 +132,7 @@ proptest! {
             if let (Features::Sparse { width: found, .. }, Features::Sparse { width, columns, .. }) =
                 (&mut found.features, &mut expected.features)
             {
-                // Columns at the end without any value are not in the text.
+                // Columns at the end without values are not in the text.
                 prop_assert_eq!(losses.len(), usize::from(*found < *width));
                 *width = columns.iter().max().map_or(0, |c| *c as usize + 1);
             }
@@ -170,12 +170,12 @@ fn a_table_looks_as_a_spreadsheet_expects() {
     let expected = "label,qid,docid,weight,position,bm25,\"page, rank\"\n\
                     1,a,\"d \"\"1\"\"\",1,3,0.5,\n0,b,d2,0.25,,0,-1\n";
     assert_eq!(text, expected);
-    assert_eq!(losses, ["of the comments, tables keep only the document ids"]);
+    assert_eq!(losses, ["tables keep only the document ids of the comments"]);
     assert_eq!(text_of(two_columns(None), "a.tsv").0, "label\tqid\tf1\tf2\n1\ta\t0.5\t\n0\tb\t0\t-1\n");
 }
 
 #[test]
-fn letor_text_says_what_it_cannot_keep() {
+fn letor_text_reports_what_it_cannot_keep() {
     let mut parts = two_columns(Some(["x", "y"]));
     parts.query_weights = Some(vec![1.0, 2.0]);
     parts.positions = Some(vec![1, 1]);
@@ -184,7 +184,7 @@ fn letor_text_says_what_it_cannot_keep() {
     let (text, losses) = text_of(parts, "a.txt");
     assert_eq!(text, "1 qid:a 1:0.5 2:NaN #docid = d1 inc = 1\n0 qid:b 1:0 2:-1 #docid = d2 seen\n");
     let expected = ["feature names", "query weights", "positions"];
-    assert_eq!(losses, expected.map(|what| format!("{what} are not kept by LETOR text")));
+    assert_eq!(losses, expected.map(|what| format!("LETOR text does not keep {what}")));
     let mut parts = two_columns(None);
     parts.features =
         Features::Sparse { width: 9, starts: vec![0, 1, 1], columns: vec![3], values: vec![2.0] };
@@ -194,7 +194,7 @@ fn letor_text_says_what_it_cannot_keep() {
 }
 
 #[test]
-fn what_a_format_would_change_is_refused_and_leaves_nothing() {
+fn data_that_a_format_would_change_are_refused_and_no_file_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |name: &str, change: fn(&mut Parts)| {
         let mut parts = two_columns(Some(["x", "y"]));
@@ -231,7 +231,7 @@ fn files(texts: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
 }
 
 #[test]
-fn missing_values_and_odd_spellings_are_understood() {
+fn missing_values_and_odd_spellings_are_read() {
     let text = "\u{feff} label ,qid,a,b\r\n 1 ,x,,NULL\r\n\r\n0,x,NaN, 2.5 \r\n+2,x,na,null";
     let (_folder, paths) = files(&[("a.csv", text)]);
     let data = read(&paths[0], &ReadOptions::default()).unwrap().data;
@@ -262,12 +262,12 @@ fn scattered_rows_are_gathered_on_request() {
     let loaded = read(&paths[0], &options).unwrap();
     assert_eq!(loaded.data.labels(), [0.0, 2.0, 1.0]);
     assert_eq!(loaded.data.document_id(1), Some("d2"));
-    assert_eq!(loaded.notes, ["1 query stood in several places; its rows were gathered"]);
+    assert_eq!(loaded.notes, ["the rows of 1 query were not adjacent and have been gathered"]);
 }
 
-/// Several blocks, cut where fields with line ends stand, at any number of threads.
+/// Several blocks with line ends in fields, for any number of threads.
 #[test]
-fn long_tables_read_back_at_any_number_of_threads() {
+fn long_tables_read_back_with_any_number_of_threads() {
     let rows = 40_000;
     let data = Dataset::new(Parts {
         features: Features::Dense {
@@ -296,7 +296,7 @@ fn long_tables_read_back_at_any_number_of_threads() {
 }
 
 #[test]
-fn the_format_asked_for_wins_over_the_name() {
+fn a_given_format_overrides_the_extension() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table");
     write(&Dataset::new(two_columns(None)).unwrap(), &path, Some(Format::Tsv)).unwrap();
@@ -307,7 +307,7 @@ fn the_format_asked_for_wins_over_the_name() {
 }
 
 #[test]
-fn published_data_survives_the_way_through_every_format() {
+fn public_data_read_back_the_same_in_every_format() {
     let part = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/clueweb09/S1.txt.zst"));
     if !part.exists() {
         let _ = writeln!(std::io::stderr(), "skipped: {} is not there", part.display());
@@ -318,7 +318,7 @@ fn published_data_survives_the_way_through_every_format() {
     assert!(written(&data, "a.txt.zst", &options).0.data == data);
     for name in ["a.csv.zst", "a.tsv.gz"] {
         let (table, losses) = written(&data, name, &options);
-        assert_eq!(losses, ["of the comments, tables keep only the document ids"]);
+        assert_eq!(losses, ["tables keep only the document ids of the comments"]);
         let back = written(&table.data, "a.txt", &options).0.data;
         assert!((0..data.len()).all(|i| back.document_id(i) == data.document_id(i)));
         let without_comments = |data: Dataset| Parts { comments: None, ..data.into_parts() };

@@ -40,7 +40,7 @@ fn topics_and_documents_keep_the_order_of_the_file() {
 
 /// Topics A (in both), B and D (only judged) and C (only in the run), worked out by hand.
 #[test]
-fn a_run_is_put_beside_its_judgements() {
+fn a_run_is_joined_with_its_judgements() {
     let folder = tempfile::tempdir().unwrap();
     let qrels = file(&folder, "q", "A 0 d1 2\nA 0 d2 0\nB 0 d1 1\nA 0 d3 -1\nD 0 d1 0\n");
     let run = file(&folder, "r", "C Q0 d1 1 1 t\nA Q0 d9 1 0.5 t\nA Q0 d2 2 0.75 t\n");
@@ -55,15 +55,15 @@ fn a_run_is_put_beside_its_judgements() {
     assert_eq!(
         both.notes,
         [
-            "2 topics of the judgements not in the run: left out of the averages",
-            "1 topic of the run not judged: left out"
+            "2 topics in the judgements but not in the run: left out of the averages",
+            "1 topic in the run but not judged: left out"
         ]
     );
     let complete = join(&qrels, &run, Topics::AllJudged);
     assert_eq!(complete.queries.len(), 3);
     let missing = &complete.queries[1];
     assert_eq!((missing.id.as_str(), missing.retrieved, missing.labels.as_slice()), ("B", 0, &[1.0][..]));
-    assert!(complete.notes[0].contains("counted with nothing retrieved"));
+    assert!(complete.notes[0].contains("counted as having retrieved nothing"));
 }
 
 #[test]
@@ -83,18 +83,21 @@ fn written_judgements_and_runs_read_back() {
 }
 
 #[test]
-fn documents_without_id_are_numbered_and_that_is_said() {
+fn documents_without_id_are_numbered_with_a_note() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r");
     let notes = write_run(&five_documents(None), &[1.0, 2.0, 0.5, 0.0, -1.0], &path, "t").unwrap();
-    assert_eq!(notes, ["5 of 5 documents have no id and are called QID-N, N-th of the query"]);
+    assert_eq!(
+        notes,
+        ["5 of 5 documents have no id and are written as QID-N, for the N-th document of query QID"]
+    );
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().next(), Some("q1 Q0 q1-2 1 2 t"));
     assert_eq!(text.lines().last(), Some("q2 Q0 q2-2 2 -1 t"));
 }
 
 #[test]
-fn what_trec_files_cannot_hold_is_refused_and_leaves_nothing() {
+fn data_that_trec_files_cannot_hold_are_refused_and_no_file_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
     let run =
@@ -130,9 +133,9 @@ fn scores_read_back_to_the_last_bit() {
     assert_eq!(read_scores(&path, 2).unwrap(), [1.0, 2.0]);
 }
 
-/// Another tool's scores: fold 1 was tested on part S5, fold 2 on S1, and so on.
+/// Scores of another tool: fold 1 was tested on subset S5, fold 2 on S1, and so on.
 #[test]
-fn scores_of_another_tool_fit_the_parts_they_were_made_for() {
+fn scores_of_another_tool_fit_the_subsets_they_were_made_for() {
     let shared = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     if !shared.exists() {
         let _ = writeln!(std::io::stderr(), "skipped: {} is not there", shared.display());

@@ -1,7 +1,7 @@
 //! What is asked of every learner, whatever it does.
 
 use rand::RngExt;
-use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
+use rankwise::data::{Dataset, Features, Parts, Synth, SyntheticShape};
 use rankwise::learners::{Entry, Fitted, LEARNERS, Start, Task};
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
 use rankwise::models::{Model, Outcome, Ranker};
@@ -80,10 +80,13 @@ fn every_learner_learns_what_can_be_learned() {
 
 #[test]
 fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
-    let train =
-        Synth { queries: Some(12), documents: Some(40), ..Synth::new(Shape::named("ohsumed").unwrap()) }
-            .generate()
-            .unwrap();
+    let train = Synth {
+        queries: Some(12),
+        documents: Some(40),
+        ..Synth::new(SyntheticShape::named("ohsumed").unwrap())
+    }
+    .generate()
+    .unwrap();
     for entry in LEARNERS {
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -319,7 +322,7 @@ fn no_documents_or_features_is_an_error_in_a_sentence() {
 
 #[test]
 fn every_citation_is_in_the_bibliography() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/references.bib");
     let bibliography = std::fs::read_to_string(path).unwrap();
     let cards = (LEARNERS.iter().map(|e| e.card))
         .chain(rankwise::losses::LOSSES.iter().map(|e| e.card))

@@ -1,4 +1,4 @@
-//! Every broken file in testdata/broken/letor is refused with the message that stands beside it.
+//! Every broken file in testdata/broken/letor is refused with the message beside it.
 
 use rankwise::ErrorKind;
 use rankwise::data::{ReadOptions, read};
@@ -8,7 +8,7 @@ use std::path::Path;
 const BROKEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/broken/letor");
 
 #[test]
-fn broken_files_are_refused_in_the_words_expected() {
+fn broken_files_are_refused_with_the_message_expected() {
     let mut files: Vec<_> = fs::read_dir(BROKEN).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|e| e == "txt"));
     files.sort();
@@ -17,7 +17,7 @@ fn broken_files_are_refused_in_the_words_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the message is, where it is not the one expected.
+/// The message, if it is not the one expected.
 fn difference(path: &Path) -> Option<String> {
     let expected = fs::read_to_string(path.with_extension("expected")).unwrap();
     let found = match read(path, &ReadOptions::default()) {

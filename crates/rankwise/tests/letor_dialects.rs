@@ -1,11 +1,11 @@
-//! Any data set, written in any dialect of LETOR text, plain or packed, in one file or several, is read as it was.
+//! Any data set in any dialect of LETOR text, plain or compressed, in one or several files, is read back the same.
 
 use proptest::prelude::*;
 use rankwise::data::{Layout, ReadOptions, read, read_all};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a line says, however it says it.
+/// The content of a line.
 #[derive(Debug, Clone)]
 struct Document {
     label: f32,
@@ -13,7 +13,7 @@ struct Document {
     comment: Option<String>,
 }
 
-/// How it is said.
+/// How lines are written.
 #[derive(Debug, Clone)]
 struct Dialect {
     space: &'static str,
@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_is_written_in_any_dialect_is_read(
+    fn every_dialect_is_read(
         written in documents(), first in dialect(), second in dialect(), split in 0.0..1.0f64, pick in 0..3usize,
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[test]
-fn files_that_cannot_be_opened_or_read_are_named() {
+fn errors_name_files_that_cannot_be_opened_or_read() {
     let folder = tempfile::tempdir().unwrap();
     let error = |path: &Path| read(path, &ReadOptions::default()).unwrap_err();
     let absent = folder.path().join("absent.txt");

@@ -1,4 +1,4 @@
-//! The published collections, as far as they are at hand: their documents, queries and features.
+//! The public collections, if they are available: their documents, queries and features.
 
 use rankwise::data::{Dataset, Features, ReadOptions, read_all};
 use std::io::Write;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
-/// The five parts of a collection as one data set; `None`, said aloud, when they are not here.
+/// The five subsets of a collection as one data set; `None`, with a message, if they are not available.
 fn collection(name: &str) -> Option<Dataset> {
     let part = |part: u32| Path::new(DATA).join(name).join(format!("S{part}.txt.zst"));
     let paths: Vec<PathBuf> = (1..=5).map(part).collect();
     if !paths.iter().all(|path| path.exists()) {
-        // A reader of the output should know; that it cannot be told is no failure.
+        // If the message cannot be printed, that is not a failure.
         let _ = writeln!(std::io::stderr(), "skipped: {name} is not in {DATA}");
         return None;
     }

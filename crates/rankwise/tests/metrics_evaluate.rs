@@ -1,4 +1,4 @@
-//! Evaluation over queries: means, weights, notes, refusals, and sameness for any number of threads.
+//! Evaluation over queries: means, weights, notes, errors, and equal results for any number of threads.
 
 use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts};
@@ -7,7 +7,7 @@ use rankwise::metrics::{
 };
 use rankwise::rng;
 
-/// Three queries: one ranked well, one with nothing relevant, one with all scores equal; weights 1, 2 and 3.
+/// Three queries: one ranked well, one without relevant documents, one with all scores equal; weights 1, 2 and 3.
 fn small() -> (Dataset, Vec<f64>) {
     let data = Dataset::new(Parts {
         features: Features::Dense { width: 1, values: vec![0.0; 6] },
@@ -27,7 +27,7 @@ fn evaluated(specs: &str, conventions: &Conventions) -> Evaluation {
 }
 
 #[test]
-fn weights_count_every_query_alike_and_skipped_ones_not_at_all() {
+fn means_are_weighted_and_leave_out_skipped_queries() {
     let e = evaluated("mrr,mrr:empty=one,mrr:empty=skip", &Conventions::default());
     assert_eq!(e.values[0], [Some(1.0), Some(0.0), Some(0.75)]);
     assert_eq!(e.values[2][1], None);
@@ -39,7 +39,7 @@ fn weights_count_every_query_alike_and_skipped_ones_not_at_all() {
 }
 
 #[test]
-fn a_mean_of_nothing_is_nothing() {
+fn there_is_no_mean_without_queries() {
     let list = JudgedList {
         id: "q",
         labels: &[0.0],
@@ -53,35 +53,35 @@ fn a_mean_of_nothing_is_nothing() {
 }
 
 #[test]
-fn notes_say_what_the_means_hide() {
+fn notes_report_empty_queries_and_ties() {
     let e = evaluated("mrr,map,map:empty=skip:ties=input", &Conventions::default());
     let notes = e.notes();
     assert_eq!(
         notes,
         [
-            "1 of 3 queries has nothing to find and was counted as 0 (mrr, map).",
-            "1 of 3 queries has nothing to find and was left out (map:empty=skip:ties=input).",
-            "1 of 3 queries has documents of different grades with equal scores; all orders of those are averaged (mrr, map).",
-            "1 of 3 queries has documents of different grades with equal scores; those stand in input order (map:empty=skip:ties=input).",
+            "1 of 3 queries has no relevant documents and was counted as 0 (mrr, map).",
+            "1 of 3 queries has no relevant documents and was left out (map:empty=skip:ties=input).",
+            "1 of 3 queries has documents with different labels but equal scores; all their orders are averaged (mrr, map).",
+            "1 of 3 queries has documents with different labels but equal scores; they are ranked in input order (map:empty=skip:ties=input).",
         ]
     );
 }
 
 #[test]
 fn ids_of_the_data_set_break_ties() {
-    // `f`, not relevant, stands before `e`.
+    // `f`, which is not relevant, is ranked before `e`.
     assert_eq!(evaluated("mrr", &preset("trec").unwrap()).values[0][2], Some(0.5));
 }
 
 #[test]
-fn scores_that_are_no_numbers_are_refused_by_name() {
+fn scores_that_are_not_numbers_are_refused_by_name() {
     let (data, mut scores) = small();
     let metrics = parse_list("map", &Conventions::default()).unwrap();
     scores[3] = f64::NAN;
     let error = evaluate(&data, &scores, &metrics).unwrap_err().to_string();
     assert_eq!(error, "the score of document 2 (`d`) of query `empty` is not a number");
     let error = evaluate(&data, &scores[1..], &metrics).unwrap_err().to_string();
-    assert_eq!(error, "5 scores for 6 documents");
+    assert_eq!(error, "there are 5 scores for 6 documents");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn unpacked(path: &str) -> String {
     String::from_utf8(zstd::decode_all(file).unwrap()).unwrap()
 }
 
-/// The grades of a LETOR file by query, in its order.
+/// The labels of a LETOR file by query, in its order.
 fn grades_by_query(text: &str) -> Vec<(&str, Vec<f32>)> {
     let mut queries: Vec<(&str, Vec<f32>)> = Vec::new();
     for line in text.lines() {
@@ -26,7 +26,7 @@ fn grades_by_query(text: &str) -> Vec<(&str, Vec<f32>)> {
     queries
 }
 
-/// What the script printed of the test parts: for each fold, NDCG@1…10, MeanNDCG, P@1…10, MAP.
+/// What the script printed for the test subsets: for each fold, NDCG@1…10, MeanNDCG, P@1…10, MAP.
 fn printed() -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(format!("{DATA}/golden/ohsumed-svm_rank/ndcg.txt")).unwrap();
     let of_test = text.split("Performance on validation set").next().unwrap();

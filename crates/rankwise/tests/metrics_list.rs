@@ -1,4 +1,4 @@
-//! What every measure in the list has to stand.
+//! Properties that every metric in the list must have.
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, Empty, METRICS, Metric, PRESETS, parse};
@@ -16,10 +16,11 @@ fn random_query(random: &mut Random, most: usize) -> (Vec<f32>, Vec<f64>) {
     (labels, scores)
 }
 
-/// Each measure, whole and cut where it can be.
-fn names() -> Vec<(&'static rankwise::metrics::Entry, String)> {
-    let cuts =
-        |e: &'static rankwise::metrics::Entry| if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] };
+/// Each metric without a cut, and with cuts if it accepts them.
+fn names() -> Vec<(&'static rankwise::metrics::MetricEntry, String)> {
+    let cuts = |e: &'static rankwise::metrics::MetricEntry| {
+        if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] }
+    };
     METRICS
         .iter()
         .flat_map(|e| cuts(e).into_iter().map(move |cut| (e, format!("{}{cut}", e.card.name))))
@@ -34,7 +35,7 @@ fn values_stay_in_range_under_every_preset() {
         for (entry, name) in names() {
             let metric = parse(&name, &preset.conventions()).unwrap();
             let high = entry.range.1.unwrap_or(f64::MAX) + 1e-12;
-            // ranx's RBP is a mean grade.
+            // The RBP of ranx is a mean label.
             let high = if entry.card.name == "rbp" && preset.card.name == "ranx" { 4.0 } else { high };
             for _ in 0..50 {
                 let (labels, scores) = random_query(&mut random, 12);
@@ -50,7 +51,7 @@ fn values_stay_in_range_under_every_preset() {
 }
 
 #[test]
-fn the_order_of_the_grades_is_the_best_there_is() {
+fn ranking_by_label_is_best() {
     let mut random = rng::stream(11, &[2]);
     for (_, name) in names() {
         let metric = by_default(&name);
@@ -68,7 +69,7 @@ fn the_order_of_the_grades_is_the_best_there_is() {
 }
 
 #[test]
-fn a_perfect_ranking_counts_exactly_one() {
+fn a_perfect_ranking_has_the_value_one() {
     let labels = [0.0, 3.0, 1.0, 0.0, 2.0, 2.0, 0.0];
     let scores: Vec<f64> = labels.iter().map(|&l| f64::from(l)).collect();
     let perfect = "ndcg ndcg@1 ndcg@3 mean-ndcg map mrr recall recall@4 f1@4 r-precision success@1 p@4 bpref auc \
@@ -83,7 +84,7 @@ fn a_perfect_ranking_counts_exactly_one() {
 }
 
 #[test]
-fn averaged_ties_do_not_care_for_the_order_of_the_input() {
+fn averaged_ties_do_not_depend_on_the_input_order() {
     let mut random = rng::stream(11, &[3]);
     for (_, name) in names() {
         let metric = by_default(&name);
@@ -102,7 +103,7 @@ fn averaged_ties_do_not_care_for_the_order_of_the_input() {
 }
 
 #[test]
-fn empty_queries_count_as_the_conventions_say() {
+fn empty_queries_follow_the_conventions() {
     let labels = [0.0, f32::NAN, 0.0];
     let ranking = Ranking::by_scores(&[1.0, 2.0, 2.0]);
     for (entry, name) in names() {
@@ -117,7 +118,7 @@ fn empty_queries_count_as_the_conventions_say() {
 }
 
 #[test]
-fn odd_queries_stay_finite() {
+fn values_of_unusual_queries_are_finite() {
     let queries: &[(&[f32], &[f64])] = &[
         (&[1.0], &[0.0]),
         (&[0.0], &[0.0]),
@@ -140,8 +141,8 @@ fn odd_queries_stay_finite() {
 }
 
 #[test]
-fn every_citation_stands_in_the_references() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+fn every_citation_is_in_the_references() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/references.bib");
     let references = std::fs::read_to_string(path).unwrap();
     let cards = METRICS.iter().map(|e| &e.card).chain(PRESETS.iter().map(|p| &p.card));
     for key in cards.flat_map(|c| c.citations) {

@@ -1,5 +1,5 @@
-//! Our presets against what other tools say, stored by `testdata/measures/generate.py` with the tools'
-//! versions.
+//! Our presets against the values of other tools, stored by `testdata/metrics/generate.py` with the versions of the
+//! tools.
 
 use rankwise::metrics::{Conventions, DocumentIds, JudgedList, evaluate_lists, parse, preset};
 use serde::Deserialize;
@@ -25,14 +25,14 @@ struct Answer {
     tool: String,
     preset: String,
     set: String,
-    measure: String,
+    metric: String,
     tolerance: f64,
-    /// One per query; `None` where the tool has no answer.
+    /// One per query; `None` if the tool has no value.
     values: Vec<Option<f64>>,
 }
 
 fn stored() -> Stored {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/measures/answers.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/metrics/answers.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -51,21 +51,21 @@ fn differences(answer: &Answer, queries: &[StoredQuery], conventions: &Conventio
             weight: 1.0,
         })
         .collect();
-    let metric = parse(&answer.measure, conventions).unwrap();
+    let metric = parse(&answer.metric, conventions).unwrap();
     let ours = evaluate_lists(&lists, &[metric]).unwrap();
     assert_eq!(answer.values.len(), lists.len());
-    let Answer { tool, measure, set, tolerance, .. } = answer;
+    let Answer { tool, metric, set, tolerance, .. } = answer;
     let differs = |theirs: f64, ours: &Option<f64>| ours.is_none_or(|o| (o - theirs).abs() > *tolerance);
     let pairs = answer.values.iter().zip(&ours.values[0]).enumerate();
     pairs
         .filter_map(|(q, (theirs, ours))| theirs.map(|t| (q, t, ours)))
         .filter(|(_, theirs, ours)| differs(*theirs, ours))
-        .map(|(q, theirs, ours)| format!("{tool}'s {measure} of {set} {q}: {theirs}, ours {ours:?}"))
+        .map(|(q, theirs, ours)| format!("{tool}'s {metric} of {set} {q}: {theirs}, ours {ours:?}"))
         .collect()
 }
 
 #[test]
-fn every_preset_gives_its_tools_values() {
+fn every_preset_gives_the_values_of_its_tool() {
     let stored = stored();
     assert!(stored.versions.len() >= 6 && stored.answers.len() > 150);
     let wrong: Vec<String> = stored
@@ -76,9 +76,9 @@ fn every_preset_gives_its_tools_values() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Were a choice of a preset another, some stored answer would tell.
+/// If any convention of a preset is changed, some stored value differs.
 #[test]
-fn every_choice_of_a_preset_is_needed() {
+fn every_convention_of_a_preset_is_needed() {
     let stored = stored();
     let others = "trec gain=exp2, trec discount=letor, trec ties=input, trec ties=average, trec scores=f64, \
         trec empty=one, trec ap-divisor=min, trec p-divisor=min, trec threshold=2, lightgbm gain=linear, \

@@ -1,12 +1,12 @@
-//! The closed forms under ties against the mean over every order of the tied documents.
+//! The closed forms for ties against the mean over every order of the tied documents.
 
 use rand::RngExt;
 use rankwise::metrics::{Conventions, METRICS, Metric, parse_list};
 use rankwise::rank::{RankRule, Ranking, ScoreBits, Sorter, Ties};
 use rankwise::rng::{self, Random};
 
-/// Every measure with and without cuts, and every option that changes how a tie counts.
-fn all_measures(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
+/// Every metric with and without cuts, and every option that affects ties.
+fn all_metrics(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
     let variants: &[(&str, &[&str])] = &[
         ("ndcg", &[":gain=linear", ":gain=binary:t=2", ":discount=letor"]),
         ("map", &[":ap-divisor=min", ":t=2"]),
@@ -66,7 +66,7 @@ fn all_orders(scores: &[f64]) -> Vec<Ranking> {
 
 #[test]
 fn averaging_ties_is_the_mean_over_all_orders() {
-    let metrics = all_measures(&Conventions::default());
+    let metrics = all_metrics(&Conventions::default());
     let mut random = rng::stream(7, &[1]);
     for (most, cases) in [(4, 1500), (5, 1000), (6, 300), (7, 40)] {
         for _ in 0..cases {
@@ -90,15 +90,15 @@ fn averaging_ties_is_the_mean_over_all_orders() {
     }
 }
 
-/// A measure that says how deep it looks is given no more of the ranking; that must change no bit of its value,
-/// whatever the tie rule and whatever was ranked before with the same memory.
+/// A metric with a depth is given only the top of the ranking. This must not change a bit of its value, for any tie rule
+/// and any previous use of the memory.
 #[test]
-fn places_below_the_cut_make_no_difference() {
+fn ranks_below_the_cut_make_no_difference() {
     let mut random = rng::stream(7, &[4]);
     for ties in [Ties::Average, Ties::Input, Ties::Worst, Ties::DocId] {
         for bits in [ScoreBits::F64, ScoreBits::F32] {
             let conventions = Conventions { ties, scores: bits, ..Conventions::default() };
-            let metrics = all_measures(&conventions);
+            let metrics = all_metrics(&conventions);
             assert!(
                 metrics.iter().any(|m| m.depth() == 8) && metrics.iter().any(|m| m.depth() == usize::MAX)
             );
@@ -119,7 +119,7 @@ fn places_below_the_cut_make_no_difference() {
 }
 
 #[test]
-fn the_worst_order_is_the_least_of_all() {
+fn the_worst_order_has_the_least_value() {
     let conventions = Conventions { ties: Ties::Worst, ..Conventions::default() };
     let metrics = parse_list("ndcg@3,dcg,map,mrr,err,p@2,recall@3,rbp", &conventions).unwrap();
     let mut random = rng::stream(7, &[2]);

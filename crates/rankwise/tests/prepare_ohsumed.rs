@@ -1,10 +1,10 @@
-//! Preparing OHSUMED: counts that others have published or that a few lines of Python gave on the same files.
+//! Preparing OHSUMED: counts that were published, or computed from the same files by a Python script.
 
-use rankwise::data::{Cleaner, Dataset, Features, Folds, Normalizer, Order, Parts, stats};
+use rankwise::data::{Cleaner, Dataset, Features, Folds, Normalizer, Parts, SplitOrder, stats};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
-/// OHSUMED as LETOR 3.0 has it, all five parts; nothing where the shared data is not at hand.
+/// OHSUMED of LETOR 3.0, all five subsets; `None` if the data are not available.
 fn ohsumed() -> Option<Dataset> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/ohsumed"));
     if !folder.exists() {
@@ -41,16 +41,16 @@ fn dropped(data: &Dataset, spec: &str) -> usize {
 }
 
 #[test]
-fn the_readings_of_cleaning_drop_what_was_published() {
+fn cleaning_drops_as_many_documents_as_published() {
     let Some(data) = ohsumed() else { return };
     // The table "How much the cleaning decides" of the project's published figures.
     assert_eq!(dropped(&data, "conflicts"), 457);
     assert_eq!(dropped(&data, "near"), 7385);
-    assert_eq!(dropped(&data, "near:side=bad"), 4405);
-    assert_eq!(dropped(&data, "near:side=bad:cosine=0.995"), 2598);
-    // Other readings, from a Python script over the same files.
+    assert_eq!(dropped(&data, "near:side=non-relevant"), 4405);
+    assert_eq!(dropped(&data, "near:side=non-relevant:cosine=0.995"), 2598);
+    // Other options, from a Python script over the same files.
     assert_eq!(dropped(&data, "zero-rows"), 1498);
-    assert_eq!(dropped(&data, "conflicts:side=bad"), 240);
+    assert_eq!(dropped(&data, "conflicts:side=non-relevant"), 240);
     assert_eq!(dropped(&data, "conflicts:scope=data"), 457);
     assert_eq!(dropped(&data, "conflicts:zeros=compare"), 1723);
     assert_eq!(dropped(&data, "conflicts:zeros=compare:scope=data"), 1955);
@@ -61,7 +61,7 @@ fn the_readings_of_cleaning_drop_what_was_published() {
 }
 
 #[test]
-fn statistics_are_those_of_the_files() {
+fn statistics_match_the_files() {
     let Some(data) = ohsumed() else { return };
     let s = stats(&data);
     assert_eq!((s.queries, s.documents, s.features), (106, 16_140, 45));
@@ -76,16 +76,16 @@ fn statistics_are_those_of_the_files() {
 }
 
 #[test]
-fn letor_has_scaled_each_query_already() {
+fn letor_data_are_scaled_per_query_already() {
     let Some(data) = ohsumed() else { return };
-    // The files have six decimals of what min-max gives, so giving it again changes no more than rounding does.
+    // The files have six decimals of the min-max scaled values, so scaling again changes them only by rounding.
     let again = Normalizer::MinMax.apply(data.clone()).unwrap();
     for (query, scaled) in data.queries().zip(again.queries()) {
         for (row, scaled) in query.rows().zip(scaled.rows()) {
             assert!(row.iter().zip(scaled.iter()).all(|((_, a), (_, b))| (a - b).abs() < 2e-6));
         }
     }
-    let folds = Folds::new(data.query_count(), 5, Order::Shuffled(1)).unwrap();
+    let folds = Folds::new(data.query_count(), 5, SplitOrder::Shuffled(1)).unwrap();
     let fold = folds.fold(&data, 2).unwrap();
     assert_eq!(fold.train.len() + fold.valid.len() + fold.test.len(), data.len());
 }

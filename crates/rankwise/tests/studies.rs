@@ -1,7 +1,7 @@
 //! What is asked of every study, and what the path along C must satisfy whatever the data.
 
 use rankwise::ErrorKind;
-use rankwise::data::{Dataset, Shape, Synth};
+use rankwise::data::{Dataset, Synth, SyntheticShape};
 use rankwise::experiment::study::{
     Cell, Entry, STUDIES, Setup, Study, check_directory, file_names, find, write,
 };
@@ -11,7 +11,7 @@ use rankwise::watch::{Silent, Step, Stop, Watch};
 use std::fs;
 
 fn data(seed: u64) -> Dataset {
-    let shape = Shape::named("ohsumed").unwrap();
+    let shape = SyntheticShape::named("ohsumed").unwrap();
     let small = Synth { queries: Some(15), documents: Some(20), features: Some(8), ..Synth::new(shape) };
     Synth { seed, ..small }.generate().unwrap()
 }
@@ -40,7 +40,7 @@ fn run(entry: &Entry, seed: u64) -> Study {
 
 #[test]
 fn every_study_fills_its_table_its_charts_and_its_conclusion() {
-    let bibliography = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/references.bib");
+    let bibliography = concat!(env!("CARGO_MANIFEST_DIR"), "/references.bib");
     let bibliography = fs::read_to_string(bibliography).unwrap();
     for entry in STUDIES {
         let name = entry.card.name;

@@ -1,7 +1,7 @@
 use crate::{output, table};
 use anyhow::Result;
 use clap::Args;
-use rankwise::metrics::{Entry, METRICS, PRESETS, find};
+use rankwise::metrics::{METRICS, MetricEntry, PRESETS, find};
 use serde_json::json;
 
 /// List the measures and the presets, or one measure in full.
@@ -54,7 +54,7 @@ fn list() -> String {
     )
 }
 
-fn describe(entry: &Entry) -> String {
+fn describe(entry: &MetricEntry) -> String {
     let card = &entry.card;
     let mut lines = table::Columns::new(&["", ""]).headless();
     let cut = if entry.cut { "[@k]" } else { "" };

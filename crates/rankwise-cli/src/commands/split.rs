@@ -2,7 +2,7 @@ use crate::input::Input;
 use crate::{interrupt, output};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use rankwise::data::{Dataset, Folds, Order, split, write};
+use rankwise::data::{Dataset, Folds, SplitOrder, split, write};
 use std::path::{Path, PathBuf};
 
 /// Split data by query: into shares, parts, or train/valid/test folds.
@@ -52,7 +52,7 @@ pub(crate) struct Split {
 impl Split {
     pub(crate) fn run(self) -> Result<()> {
         let data = self.reading.read(&self.input)?;
-        let order = if self.in_order { Order::InOrder } else { Order::Shuffled(self.seed) };
+        let order = if self.in_order { SplitOrder::InOrder } else { SplitOrder::Shuffled(self.seed) };
         match (self.shares.as_slice(), self.parts, self.folds) {
             (shares @ [_, _, ..], None, None) => {
                 self.write_all(&self.output, &names(shares.len()), split(&data, shares, order)?)
@@ -72,7 +72,7 @@ impl Split {
         }
     }
 
-    fn write_folds(&self, data: &Dataset, k: usize, order: Order) -> Result<()> {
+    fn write_folds(&self, data: &Dataset, k: usize, order: SplitOrder) -> Result<()> {
         let folds = Folds::new(data.query_count(), k, order)?;
         for f in 0..k {
             let fold = folds.fold(data, f)?;

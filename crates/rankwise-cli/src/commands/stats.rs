@@ -111,7 +111,7 @@ fn grades(found: &Found) -> String {
         table.row([
             grade.grade.to_string(),
             output::thousands(grade.documents),
-            format!("{:.2} %", 100.0 * grade.share),
+            format!("{:.2} %", 100.0 * grade.fraction),
         ]);
     }
     table.render()
@@ -125,8 +125,8 @@ fn features(found: &Found) -> String {
             significant(f64::from(f.min)),
             significant(f64::from(f.max)),
             significant(f.mean),
-            format!("{:.1} %", 100.0 * f.zero_share),
-            format!("{:.1} %", 100.0 * f.missing_share),
+            format!("{:.1} %", 100.0 * f.zero_fraction),
+            format!("{:.1} %", 100.0 * f.missing_fraction),
         ]);
     }
     table.render()

@@ -5,7 +5,7 @@ use crate::train_args::settings;
 use crate::{interrupt, output, table};
 use anyhow::{Context, Result};
 use clap::Args;
-use rankwise::data::{Dataset, Normalizer, Order, Synth, split};
+use rankwise::data::{Dataset, Normalizer, SplitOrder, Synth, split};
 use rankwise::experiment::study::{
     Entry, STUDIES, Setup, Study as Found, check_directory, file_names, find, log_spaced, write,
 };
@@ -136,7 +136,7 @@ impl Study {
         let (name, train, test) = match (&*self.train, &*self.test) {
             ([], _) => {
                 let whole = Synth { seed: self.seed, ..Synth::demo() }.generate()?;
-                let mut parts = split(&whole, &[0.75, 0.25], Order::InOrder)?.into_iter();
+                let mut parts = split(&whole, &[0.75, 0.25], SplitOrder::InOrder)?.into_iter();
                 let train = parts.next().context("no training queries")?;
                 ("made-up queries, embedded in the program".to_owned(), train, parts.next())
             }

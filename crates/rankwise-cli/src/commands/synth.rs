@@ -1,7 +1,7 @@
 use crate::{interrupt, output};
 use anyhow::Result;
 use clap::Args;
-use rankwise::data::{Shape, Synth as Generator, write};
+use rankwise::data::{Synth as Generator, SyntheticShape, write};
 use std::path::PathBuf;
 
 /// Make realistic synthetic data of a known shape: ohsumed, letor-gov, mslr or yahoo.
@@ -37,7 +37,7 @@ pub(crate) struct Synth {
 
 impl Synth {
     pub(crate) fn run(self) -> Result<()> {
-        let mut generator = Generator::new(Shape::named(&self.shape)?);
+        let mut generator = Generator::new(SyntheticShape::named(&self.shape)?);
         generator.queries = self.queries;
         generator.documents = self.documents;
         generator.features = self.features;

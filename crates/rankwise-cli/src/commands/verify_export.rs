@@ -124,7 +124,7 @@ impl VerifyExport {
             match python::scores(python, package, bytes, rows) {
                 Ok(scored) => return Ok((Some(scored.runtime), scored.scores)),
                 Err(error) if self.python.is_some() || format == Format::Onnx => return Err(error),
-                Err(error) => output::note(format!("{error:#}")),
+                Err(error) => output::note(output::sentence(&error)),
             }
         }
         match replay(bytes, format, ranker, rows)

@@ -1,24 +1,24 @@
-//! Cleaning: dropping documents and queries that no ranker could get right, with a count of what went.
+//! Cleaning: dropping documents and queries that no ranker could get right, with a count of what was dropped.
 //!
-//! Papers clean with one sentence that has many readings, and their figures lie between the readings. So every
-//! step is named, with the side that goes and the threshold, and steps are applied in the order given:
+//! Papers describe their cleaning in a sentence that can be read in several ways, and the choice changes the figures.
+//! Here every step has a name and explicit options. Steps are applied in the order given:
 //!
 //! ```text
 //! zero-rows                      documents whose features are all 0
 //! conflicts                      documents with the same features and different grades
-//!   side=both|bad|good           which of them go                                   (both)
-//!   grades=binary|graded         grades differ by the threshold, or at all          (binary)
-//!   scope=query|data             within a query, or anywhere in the data            (query)
-//!   zeros=skip|compare           whether rows of zeros are the same features        (skip)
-//! near                           good and bad documents of a query with nearly parallel features
-//!   side=both|bad|good           which of them go                                   (both)
-//!   cosine=0..1                  parallel: a cosine greater than this               (0.99)
-//! empty-queries                  queries that lack something to rank
-//!   lacking=relevant|irrelevant|either                                              (relevant)
-//! papers                         all four in this order; options go to the steps that know them
+//!   side=both|non-relevant|relevant     which of them to drop                       (both)
+//!   grades=binary|graded         different: across the threshold, or at all         (binary)
+//!   scope=query|data             compare within a query, or in the whole data set   (query)
+//!   zeros=skip|compare           whether rows of zeros can conflict                 (skip)
+//! near                           relevant and non-relevant documents of a query with nearly parallel features
+//!   side=both|non-relevant|relevant     which of them to drop                       (both)
+//!   cosine=0..1                  nearly parallel: a cosine above this               (0.99)
+//! empty-queries                  queries without relevant documents
+//!   lacking=relevant|non-relevant|either                                            (relevant)
+//! papers                         all four in this order; each option goes to the steps that have it
 //! ```
-//! `threshold=1` is the least grade that counts as good, in every step but the first. Within a step all
-//! documents are judged before any is dropped.
+//! In every step but the first, labels from `threshold` (1) on are relevant. Within a step, all documents are checked
+//! before any is dropped. `good`, `bad` and `irrelevant` are accepted for `relevant` and `non-relevant`.
 
 mod steps;
 
@@ -28,9 +28,9 @@ use crate::error::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use steps::Step;
+use steps::CleaningStep;
 
-/// Every step of cleaning, and the bundle `papers`.
+/// Every cleaning step, and the bundle `papers`.
 pub static CLEANING: &[Card] = &[
     Card {
         name: "zero-rows",
@@ -40,43 +40,43 @@ pub static CLEANING: &[Card] = &[
     },
     Card {
         name: "conflicts",
-        title: "Conflicting grades",
-        summary: "Drops documents with the same features and different grades; \
+        title: "Conflicting labels",
+        summary: "Drops documents that have the same features but different labels; \
                   options side, grades, scope, zeros, threshold.",
         citations: &[],
     },
     Card {
         name: "near",
         title: "Nearly parallel documents",
-        summary: "Drops good and bad documents of one query whose cosine is above a bound; \
+        summary: "Drops relevant and non-relevant documents of a query whose features are nearly parallel; \
                   options side, cosine, threshold.",
         citations: &[],
     },
     Card {
         name: "empty-queries",
-        title: "Queries with nothing to rank",
+        title: "Queries without relevant documents",
         summary: "Drops queries without a relevant document; options lacking, threshold.",
         citations: &[],
     },
     Card {
         name: "papers",
-        title: "The papers' cleaning",
-        summary: "zero-rows, conflicts, near and empty-queries, with both sides dropped unless side= says otherwise.",
+        title: "Cleaning as in the papers",
+        summary: "The steps zero-rows, conflicts, near and empty-queries; both sides are dropped unless side is given.",
         citations: &[],
     },
 ];
 
-/// Steps of cleaning, in order.
+/// Cleaning steps, in order.
 ///
 /// ```
 /// use rankwise::data::Cleaner;
-/// let cleaner = Cleaner::parse("zero-rows,near:side=bad:cosine=0.995")?;
-/// assert_eq!(cleaner.to_string(), "zero-rows,near:side=bad:cosine=0.995:threshold=1");
+/// let cleaner = Cleaner::parse("zero-rows,near:side=non-relevant:cosine=0.995")?;
+/// assert_eq!(cleaner.to_string(), "zero-rows,near:side=non-relevant:cosine=0.995:threshold=1");
 /// # Ok::<(), rankwise::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cleaner {
-    steps: Vec<Step>,
+    steps: Vec<CleaningStep>,
 }
 
 /// What cleaning dropped.
@@ -99,16 +99,16 @@ pub struct CleanReport {
 pub struct Dropped {
     /// The step with all its options, as it could be typed.
     pub step: String,
-    /// Documents that went.
+    /// Documents dropped.
     pub documents: usize,
-    /// Queries that went, because all their documents did.
+    /// Queries dropped, because all their documents were.
     pub queries: usize,
-    /// The grades of the documents that went, ascending, with the number of each.
+    /// The labels of the documents dropped, ascending, with the number of each.
     pub grades: Vec<(f32, usize)>,
 }
 
 impl Cleaner {
-    /// Reads steps with commas between, each with its options: `zero-rows,near:side=bad:cosine=0.995`.
+    /// Parses steps separated by commas, each with its options: `zero-rows,near:side=non-relevant:cosine=0.995`.
     pub fn parse(text: &str) -> Result<Self> {
         let mut steps = Vec::new();
         for item in text.split(',') {
@@ -116,12 +116,12 @@ impl Cleaner {
             let name = pieces.next().unwrap_or_default();
             let name = card::find(CLEANING, |c| c, "cleaning step", name)?.name;
             let options = pieces.map(option).collect::<Result<Vec<_>>>()?;
-            steps.extend(Step::named(name, &options)?);
+            steps.extend(CleaningStep::named(name, &options)?);
         }
         Ok(Cleaner { steps })
     }
 
-    /// Applies the steps one after the other; fails when nothing is left.
+    /// Applies the steps one after the other. It is an error if no documents are left.
     pub fn clean(&self, mut data: Dataset) -> Result<(Dataset, CleanReport)> {
         let (documents_before, queries_before) = (data.len(), data.query_count());
         let mut steps = Vec::new();
@@ -158,11 +158,11 @@ impl fmt::Display for Cleaner {
     }
 }
 
-/// Every grade there is, ascending, and how many documents have it.
+/// Every label that occurs, ascending, with the number of documents that have it.
 pub(super) fn count_grades(labels: impl Iterator<Item = f32>) -> Vec<(f32, usize)> {
     let mut counts = BTreeMap::new();
     for label in labels {
-        // Adding 0 makes −0 a plain 0. Non-negative floats order as their bits; negative ones the other way.
+        // Adding 0 turns −0 into 0. Non-negative floats are ordered like their bits, negative ones in reverse.
         let bits = (label + 0.0).to_bits() as i32;
         *counts.entry(if bits < 0 { bits ^ i32::MAX } else { bits }).or_insert(0) += 1;
     }
@@ -172,7 +172,7 @@ pub(super) fn count_grades(labels: impl Iterator<Item = f32>) -> Vec<(f32, usize
 
 fn option(text: &str) -> Result<(&str, &str)> {
     text.split_once('=').map(|(key, value)| (key.trim(), value.trim())).ok_or_else(|| {
-        Error::parameter(format!("`{text}` is not an option of a cleaning step, such as `side=bad`"))
+        Error::parameter(format!("`{text}` is not an option of a cleaning step, such as `side=both`"))
     })
 }
 

@@ -4,10 +4,10 @@ use super::{Dataset, Features, Parts, Row, Texts};
 use crate::error::{Error, Result};
 
 impl Dataset {
-    /// The queries of all `sets`, one set after the other. Columns must be called alike; the width is that of the
-    /// widest, and the result is sparse if any of them is. A query id that occurs twice is an error.
+    /// The queries of all `sets`, one set after the other. The sets must have the same column names. The result is as
+    /// wide as the widest of them, and sparse if any of them is. A query id that occurs twice is an error.
     pub fn concat(sets: &[&Dataset]) -> Result<Dataset> {
-        let Some(first) = sets.first() else { return Err(Error::data("there is nothing to join")) };
+        let Some(first) = sets.first() else { return Err(Error::data("there are no data sets to join")) };
         if sets.iter().any(|s| s.columns() != first.columns()) {
             return Err(Error::data("the data sets do not have the same feature columns"));
         }
@@ -32,7 +32,7 @@ impl Dataset {
         })
     }
 
-    /// The same with columns of zeros added up to `width`. Named columns cannot be added to.
+    /// The same data with columns of zeros added up to `width`. It is an error if the columns have names.
     pub fn widened(self, width: usize) -> Result<Dataset> {
         if width <= self.width() {
             return Ok(self);
@@ -79,7 +79,7 @@ fn joined_texts(sets: &[&Dataset], part: impl Fn(&Parts) -> Option<&Texts>) -> O
     })
 }
 
-/// Ids of their own; a set that has them only in comments keeps them there, unless another has them of its own.
+/// Document ids are joined if any set stores them; ids in comments are then taken from there.
 fn joined_document_ids(sets: &[&Dataset]) -> Option<Texts> {
     sets.iter().any(|s| s.parts().document_ids.is_some()).then(|| {
         sets.iter().flat_map(|s| (0..s.len()).map(|r| s.document_id(r).unwrap_or_default())).collect()

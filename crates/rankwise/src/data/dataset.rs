@@ -5,13 +5,13 @@ use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// What the columns of a data set are called.
+/// The names of the columns of a data set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
-    /// The number that text formats give the first column: 1 in LETOR files, 0 in some SVMlight ones.
+    /// The id of the first column in text formats: 1 in LETOR files, 0 in some SVMlight files.
     pub first_id: u32,
-    /// Names, where the source had them (a CSV header).
+    /// Names, if the source has them, as in a CSV header.
     pub names: Option<Vec<String>>,
 }
 
@@ -22,7 +22,7 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// What to call `column` (from 0): its name, or the id it has in text files.
+    /// The name of `column` (from 0), or its id in text files.
     pub fn name(&self, column: usize) -> String {
         match &self.names {
             Some(names) => names[column].clone(),
@@ -36,25 +36,25 @@ impl Columns {
 pub struct Parts {
     /// One row per document.
     pub features: Features,
-    /// One relevance grade per document; finite, real-valued.
+    /// One relevance label per document; a finite number.
     pub labels: Vec<f32>,
     /// Where each query starts; one more than there are queries, from 0 to the number of documents.
     pub bounds: Vec<usize>,
-    /// One id per query; no two alike.
+    /// One id per query; all different.
     pub query_ids: Texts,
     /// What the columns are called.
     pub columns: Columns,
-    /// What followed `#` on each line, where any line had it.
+    /// The text after `#` on each line, if any line has it.
     pub comments: Option<Texts>,
-    /// One id per document, where the source had a place for it.
+    /// One id per document, if the source has a column for it.
     pub document_ids: Option<Texts>,
     /// One weight per query: finite, not negative.
     pub query_weights: Option<Vec<f32>>,
-    /// The position at which each document was shown, from 1; 0 where it is not known.
+    /// The position at which each document was shown, from 1; 0 if it is unknown.
     pub positions: Option<Vec<u32>>,
 }
 
-/// Judged documents with feature rows, grouped in queries, in the order of their source.
+/// Labelled documents with feature rows, grouped by query, in the order of their source.
 ///
 /// ```
 /// use rankwise::data::{Dataset, Features, Parts};
@@ -98,7 +98,7 @@ impl Dataset {
         self.parts
     }
 
-    /// The parts, to look at.
+    /// The parts.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
@@ -118,7 +118,7 @@ impl Dataset {
         self.parts.features.width()
     }
 
-    /// The grade of every document.
+    /// The label of every document.
     pub fn labels(&self) -> &[f32] {
         &self.parts.labels
     }
@@ -162,7 +162,7 @@ impl Dataset {
         }
     }
 
-    /// The comment of document `index`, where the source had comments.
+    /// The comment of document `index`, if the source has comments.
     pub fn comment(&self, index: usize) -> Option<&str> {
         self.parts.comments.as_ref().map(|c| c.get(index))
     }
@@ -174,8 +174,8 @@ impl Dataset {
         self.select_rows(&rows)
     }
 
-    /// The documents named by `rows`, in that order. Those of one query must stand together; queries left without
-    /// documents go.
+    /// The documents named by `rows`, in that order. Those of one query must be adjacent; queries without documents
+    /// are dropped.
     pub fn select_rows(&self, rows: &[usize]) -> Dataset {
         let p = &self.parts;
         let texts = |t: &Texts| rows.iter().map(|&r| t.get(r)).collect::<Texts>();
@@ -248,7 +248,7 @@ fn check_features(parts: &Parts) -> Result<()> {
     if !fits {
         return Err(Error::data(format!("the feature matrix does not have {n} rows of {width} columns")));
     }
-    // f32 chunks of 256 KiB: enough to be worth a thread.
+    // Chunks of 256 KiB are large enough for a thread.
     if parts.features.values().par_chunks(1 << 16).any(|values| values.iter().any(|x| x.is_infinite())) {
         return Err(Error::data("a feature value is infinite; use NaN for what is missing"));
     }

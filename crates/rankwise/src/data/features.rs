@@ -11,7 +11,7 @@ pub enum Features {
         /// `rows × width` values.
         values: Vec<f32>,
     },
-    /// Only the values given, row after row (CSR).
+    /// Only the values given, row after row (compressed sparse rows).
     Sparse {
         /// Number of columns.
         width: usize,
@@ -47,7 +47,7 @@ impl Features {
         }
     }
 
-    /// The stored values: all of them, or in a sparse matrix those given.
+    /// The stored values: all in a dense matrix, those given in a sparse one.
     pub fn values(&self) -> &[f32] {
         match self {
             Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
@@ -72,7 +72,7 @@ impl Features {
         }
     }
 
-    /// The rows named, in that order.
+    /// The given rows, in that order.
     pub fn select(&self, rows: &[usize]) -> Features {
         match self {
             Features::Dense { width, values } => {
@@ -96,7 +96,7 @@ impl Features {
 }
 
 impl<'a> Row<'a> {
-    /// The value in `column`; 0 where a sparse row has none.
+    /// The value in `column`; 0 if a sparse row has none.
     pub fn get(self, column: usize) -> f32 {
         match self {
             Row::Dense(values) => values[column],
@@ -142,7 +142,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A missing value says nothing to a linear model: it counts as 0.
+/// A missing value counts as 0 in a linear model.
 fn known(x: f32) -> f64 {
     if x.is_nan() { 0.0 } else { f64::from(x) }
 }

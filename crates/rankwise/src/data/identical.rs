@@ -1,11 +1,11 @@
-//! Which rows are the same? Equality of feature rows across layouts, and groups of equal rows.
+//! Equality of feature rows across layouts, and groups of equal rows.
 
 use super::{Dataset, Row};
 use rayon::prelude::*;
 use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// The bits that stand for a value when values are compared: all missing values are alike, and so are 0 and −0.
+/// The bits by which values are compared: all missing values are equal, and so are 0 and −0.
 pub(super) fn canonical_bits(x: f32) -> u32 {
     if x.is_nan() {
         f32::NAN.to_bits()
@@ -16,26 +16,27 @@ pub(super) fn canonical_bits(x: f32) -> u32 {
     }
 }
 
-/// What a row holds besides zeros, in an order that does not depend on the layout.
-fn substance(row: Row<'_>) -> impl Iterator<Item = (usize, u32)> {
+/// The values of a row other than 0, in an order that does not depend on the layout.
+fn nonzeros(row: Row<'_>) -> impl Iterator<Item = (usize, u32)> {
     row.iter().map(|(c, x)| (c, canonical_bits(x))).filter(|&(_, bits)| bits != 0)
 }
 
-/// Whether a row holds nothing but zeros; a missing value is not a zero.
+/// Whether all values of a row are 0; a missing value is not 0.
 pub(super) fn is_zero(row: Row<'_>) -> bool {
-    substance(row).next().is_none()
+    nonzeros(row).next().is_none()
 }
 
 fn hash(row: Row<'_>) -> u64 {
     let mut hasher = Xxh3Default::new();
-    for (column, bits) in substance(row) {
+    for (column, bits) in nonzeros(row) {
         let cell = (column as u64) << 32 | u64::from(bits);
         hasher.update(&cell.to_le_bytes());
     }
     hasher.digest()
 }
 
-/// Groups of two or more equal rows among the documents numbered `rows`; both groups and rows ascend.
+/// Groups of two or more equal rows among the documents numbered `rows`. Rows ascend within a group, and groups by
+/// their first row.
 pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usize>> {
     let mut hashed: Vec<(u64, usize)> =
         rows.into_par_iter().with_min_len(1024).map(|r| (hash(data.row(r)), r)).collect();
@@ -45,7 +46,7 @@ pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usiz
         // Hashes may collide: only rows that are equal value for value share a group.
         let mut found: Vec<Vec<usize>> = Vec::new();
         for &(_, r) in run {
-            match found.iter_mut().find(|g| substance(data.row(g[0])).eq(substance(data.row(r)))) {
+            match found.iter_mut().find(|g| nonzeros(data.row(g[0])).eq(nonzeros(data.row(r)))) {
                 Some(group) => group.push(r),
                 None => found.push(vec![r]),
             }

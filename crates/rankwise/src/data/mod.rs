@@ -1,4 +1,4 @@
-//! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
+//! Data sets of queries with labelled documents: reading, writing, preparing and generating them.
 
 pub mod clean;
 mod concat;
@@ -18,17 +18,17 @@ pub use clean::{CLEANING, CleanReport, Cleaner};
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
 pub use files::{
-    AtomicFile, Format, Layout, Loaded, ReadOptions, Topics, join, read, read_all, read_qrels, read_run,
-    read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run, write_scores,
+    AtomicFile, ColumnRoles, Format, Layout, Loaded, ReadOptions, Topics, join, read, read_all, read_qrels,
+    read_run, read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run, write_scores,
 };
 pub(crate) use files::{Source, push_f64, push_field, quoted};
-pub use folds::{Fold, Folds, Order, Rotation, rotation, split};
+pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;
 pub use stats::{Stats, stats};
-pub use synthetic::{SHAPES, Shape, Synth};
+pub use synthetic::{SHAPES, Synth, SyntheticShape};
 pub use texts::Texts;
 
-/// The most feature columns a data set may have: a guard against ids that are really hashes or typing errors,
-/// since a linear model holds one weight per column.
+/// The largest number of feature columns. It guards against ids that are hashes or typing errors, because a linear model
+/// has one weight per column.
 pub const MAX_FEATURES: usize = 1 << 24;

@@ -1,16 +1,15 @@
-//! Scaling features within each query, so that queries can be compared.
+//! Scaling features within each query, so that values of different queries are comparable.
 //!
 //! ```text
 //! min-max   x ↦ (x − min) / (max − min)     over the query's documents, to [0, 1]
-//! z-score   x ↦ (x − mean) / deviation      over the query's documents; deviation divides by their number
+//! z-score   x ↦ (x − mean) / deviation      over the query's documents; the population deviation
 //! log       x ↦ sign(x) · ln(1 + |x|)       of one value alone
 //! ```
-//! A feature that is constant in a query becomes 0 there. A missing value stays missing and takes no part in
-//! minimum, mean and deviation. A value absent from a sparse row is 0 and takes part like any other; where its image is not 0 it is stored, and only there, so a dense and
-//! a sparse matrix of the same values give the same values.
+//! A feature that is constant in a query becomes 0 there. A missing value stays missing and does not affect minimum,
+//! mean and deviation. A value absent from a sparse row is 0 and counts like any other; if scaling turns it into
+//! another number, that number is stored. Dense and sparse matrices of the same values therefore give the same result.
 //!
-//! What a query's rows become depends on these rows alone: a model stores its [`Normalizer`] and applies it again
-//! when it scores.
+//! The result for a query depends only on its own rows: a model stores its [`Normalizer`] and applies it again to score.
 
 use super::{Dataset, Features};
 use crate::card::{self, Card};
@@ -20,12 +19,20 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How features are scaled within a query; see the [module](self).
+///
+/// ```
+/// use rankwise::data::{Normalizer, Synth};
+/// let data = Synth { queries: Some(3), documents: Some(20), ..Synth::demo() }.generate()?;
+/// let scaled = Normalizer::parse("log,min-max")?.apply(data)?;
+/// assert!(scaled.row(0).iter().all(|(_, x)| (0.0..=1.0).contains(&x)));
+/// # Ok::<(), rankwise::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalizer {
     /// To [0, 1].
     MinMax,
-    /// To mean 0 and deviation 1.
+    /// To mean 0 and standard deviation 1.
     ZScore,
     /// The logarithm of the magnitude, with its sign.
     Log,
@@ -33,33 +40,33 @@ pub enum Normalizer {
     Chain(Vec<Normalizer>),
 }
 
-/// Every normaliser that has a name of its own.
+/// Every single normaliser.
 pub static NORMALIZERS: &[Card] = &[
     Card {
         name: "min-max",
-        title: "Minimum to maximum",
+        title: "Min-max scaling",
         summary: "Scales every feature to [0, 1] within each query, as LETOR does.",
         citations: &[],
     },
     Card {
         name: "z-score",
         title: "Standard score",
-        summary: "Shifts and scales every feature to mean 0 and deviation 1 within each query.",
+        summary: "Shifts and scales every feature to mean 0 and standard deviation 1 within each query.",
         citations: &[],
     },
     Card {
         name: "log",
         title: "Signed logarithm",
-        summary: "Takes sign(x)·ln(1 + |x|) of every value, which tames counts.",
+        summary: "Replaces every value x by sign(x)·ln(1 + |x|), for counts and other heavy-tailed features.",
         citations: &[],
     },
 ];
 
-/// The most values that a sparse matrix may gain where zeros become something else (4 GiB with their columns).
+/// The most values that may be added to a sparse matrix when zeros become other numbers (4 GiB with their columns).
 const MAX_FILLED: usize = 1 << 29;
 
 impl Normalizer {
-    /// Reads a name, or several with commas between, applied from left to right: `log,min-max`.
+    /// Parses a name, or several separated by commas and applied from left to right: `log,min-max`.
     ///
     /// ```
     /// use rankwise::data::Normalizer;
@@ -81,8 +88,7 @@ impl Normalizer {
         }
     }
 
-    /// Scales all queries of `data`. Fails only when a sparse matrix would grow past what memory can be expected
-    /// to hold.
+    /// Scales all queries of `data`. It is an error if a sparse matrix would become too large.
     pub fn apply(&self, data: Dataset) -> Result<Dataset> {
         match self {
             Normalizer::Chain(steps) => steps.iter().try_fold(data, |data, step| step.apply(data)),
@@ -118,18 +124,18 @@ fn signed_log(x: f32) -> f32 {
     (x.abs().ln_1p().copysign(x)) as f32
 }
 
-/// What a column holds in one query.
+/// Statistics of one column in one query.
 #[derive(Clone, Copy)]
 struct Moments {
     min: f64,
     max: f64,
     sum: f64,
-    /// Sum of squared distances of the values other than 0 from the mean.
+    /// Sum of squared differences from the mean, over values other than 0.
     squares: f64,
     /// Documents with a value other than 0.
     nonzero: usize,
     missing: usize,
-    /// Documents with a value stored, whatever it is.
+    /// Documents with a stored value, which may be 0 or missing.
     stored: usize,
 }
 
@@ -153,8 +159,8 @@ impl Moments {
     }
 }
 
-/// The moments of `columns` columns over a query's `entries` of `(column, value)`. Zeros count together at the
-/// end, so that both layouts sum in the same order.
+/// The moments of `columns` columns over a query's `entries` of `(column, value)`. Zeros are counted together
+/// at the end, so that both layouts sum in the same order.
 fn moments(
     columns: usize,
     documents: usize,
@@ -188,7 +194,7 @@ fn moments(
     all
 }
 
-/// `x ↦ (x − shift) / scale`, or 0 throughout when `scale` is 0.
+/// `x ↦ (x − shift) / scale`, or 0 if `scale` is 0.
 #[derive(Clone, Copy)]
 struct Affine {
     shift: f64,
@@ -197,7 +203,7 @@ struct Affine {
 
 impl Affine {
     fn min_max(m: &Moments, _documents: usize) -> Self {
-        // A column without any value keeps its infinities out of the arithmetic.
+        // A column without values has infinite extremes, which must not be subtracted.
         Affine { shift: m.min, scale: if m.max > m.min { m.max - m.min } else { 0.0 } }
     }
 
@@ -205,7 +211,7 @@ impl Affine {
         let mean = m.mean(documents);
         let squares = m.squares + m.zeros(documents) as f64 * mean.powi(2);
         let deviation = (squares / (documents - m.missing).max(1) as f64).sqrt();
-        // Rounding can leave a constant column a deviation; its extremes are exact.
+        // Rounding can give a constant column a deviation above 0; its extremes are exact.
         Affine { shift: mean, scale: if m.max > m.min { deviation } else { 0.0 } }
     }
 
@@ -246,8 +252,8 @@ fn scale(data: Dataset, map: fn(&Moments, usize) -> Affine) -> Result<Dataset> {
             let filled = fills.iter().map(|f| f.absent).sum::<usize>();
             if filled > MAX_FILLED {
                 return Err(Error::data(format!(
-                    "scaling makes {filled} absent values other than 0, which is too many to store; \
-                     `min-max` keeps zeros where no feature is negative"
+                    "scaling would turn {filled} absent values into numbers other than 0, too many to store; \
+                     use `min-max`, which keeps zeros if no feature is negative"
                 )));
             }
             if filled > 0 {
@@ -259,7 +265,7 @@ fn scale(data: Dataset, map: fn(&Moments, usize) -> Affine) -> Result<Dataset> {
     Dataset::new(parts)
 }
 
-/// `values` cut at the ends given, which ascend to its length.
+/// `values` split at `ends`, which ascend to its length.
 fn split_at_ends(mut values: &mut [f32], ends: impl Iterator<Item = usize>) -> Vec<&mut [f32]> {
     let mut start = 0;
     ends.map(|end| {
@@ -281,10 +287,10 @@ fn scale_dense(rows: &mut [f32], width: usize, map: fn(&Moments, usize) -> Affin
     }
 }
 
-/// What the absent values of one query become: `(column, value)` where that is not 0, columns ascending.
+/// What the absent values of one query become: `(column, value)` if it is not 0, columns ascending.
 struct Fill {
     columns: Vec<(u32, f32)>,
-    /// How many values will be added.
+    /// Number of values to add.
     absent: usize,
 }
 
@@ -315,7 +321,7 @@ fn scale_sparse(
     fill
 }
 
-/// A sparse matrix with every query's absent values stored where they are not 0.
+/// A sparse matrix with the scaled absent values added where they are not 0.
 fn fill(features: &Features, width: usize, bounds: &[usize], fills: &[Fill]) -> Features {
     let queries: Vec<(Vec<usize>, Vec<u32>, Vec<f32>)> = bounds
         .par_windows(2)

@@ -1,7 +1,7 @@
-//! What is in a data set? Counts, ranges, and what is odd about it.
+//! Statistics of a data set: counts, ranges and oddities.
 //!
-//! One pass over the rows for each stripe of columns, and one accumulator per column: nothing is transposed, a
-//! sparse matrix stays sparse, and sums run in row order whatever the number of threads.
+//! There is one pass over the rows per stripe of columns, with one accumulator per column. Nothing is transposed, a
+//! sparse matrix stays sparse, and sums run in row order for any number of threads.
 
 mod columns;
 mod oddities;
@@ -13,7 +13,7 @@ use columns::Column;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Everything [`stats`] finds. Columns are numbered from 0; [`FeatureStats::name`] has what users call them.
+/// The result of [`stats`]. Columns are numbered from 0; [`FeatureStats::name`] is the name that users see.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stats {
     /// Number of queries.
@@ -22,39 +22,39 @@ pub struct Stats {
     pub documents: usize,
     /// Number of feature columns.
     pub features: usize,
-    /// How many documents queries have.
+    /// Distribution of the number of documents per query.
     pub documents_per_query: Sizes,
-    /// Every grade, ascending.
+    /// Every label that occurs, ascending.
     pub grades: Vec<Grade>,
-    /// Queries whose grades are all below 1.
+    /// Queries whose labels are all below 1.
     pub queries_without_relevant: usize,
-    /// Queries with more than one document whose grades are all equal.
+    /// Queries with more than one document whose labels are all equal.
     pub queries_of_one_grade: usize,
     /// Queries with a single document.
     pub queries_of_one_document: usize,
-    /// Values that are missing.
+    /// Number of missing values.
     pub missing_values: usize,
-    /// Columns with a missing value.
+    /// Number of columns with a missing value.
     pub features_with_missing: usize,
-    /// Columns with one value throughout.
+    /// Columns with the same value in all documents.
     pub constant_features: Vec<usize>,
-    /// Other columns with one value within every query: they describe queries, not documents.
+    /// Other columns with the same value in all documents of each query; they describe the query.
     pub query_features: Vec<usize>,
-    /// Groups of equal columns, constant ones left out.
+    /// Groups of equal columns, except constant ones.
     pub duplicate_features: Vec<Vec<usize>>,
-    /// Documents with the same features as an earlier one of their query.
+    /// Documents with the same features as an earlier document of their query.
     pub duplicate_documents: usize,
-    /// Documents with the same features as another of their query that has another grade.
+    /// Documents with the same features as another document of their query, but a different label.
     pub conflicting_documents: usize,
     /// Documents whose features are all 0.
     pub zero_documents: usize,
     /// `dense` or `sparse`.
     pub layout: &'static str,
-    /// The share of values other than 0, missing ones included.
+    /// The fraction of values other than 0, including missing ones.
     pub density: f64,
-    /// Bytes that features, labels and query bounds take in memory.
+    /// Memory of features, labels and query bounds, in bytes.
     pub memory_bytes: usize,
-    /// Whether documents have ids, of their own or in comments.
+    /// Whether documents have ids, in a column or in comments.
     pub has_document_ids: bool,
     /// Whether any document has a comment.
     pub has_comments: bool,
@@ -64,52 +64,52 @@ pub struct Stats {
     pub has_positions: bool,
     /// One entry per column.
     pub feature_stats: Vec<FeatureStats>,
-    /// What may surprise, a sentence each.
+    /// What is unusual about the data, a sentence each.
     pub oddities: Vec<String>,
 }
 
-/// Least, middle, mean and greatest of some sizes; all 0 where there are none.
+/// Minimum, median, mean and maximum of some sizes; all 0 if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sizes {
-    /// The least.
+    /// The minimum.
     pub min: usize,
-    /// The middle one, or the mean of the middle two.
+    /// The median.
     pub median: f64,
     /// The mean.
     pub mean: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: usize,
 }
 
-/// How many documents have a grade.
+/// How often a label occurs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grade {
-    /// The grade.
+    /// The label.
     pub grade: f32,
     /// Documents with it.
     pub documents: usize,
-    /// Their share of all documents.
-    pub share: f64,
+    /// Their fraction of all documents.
+    pub fraction: f64,
 }
 
-/// What one column holds. Minimum, maximum and mean are over the values that are not missing, and 0 without any.
+/// Statistics of one column. Minimum, maximum and mean are over values that are not missing, and 0 if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureStats {
     /// Its name, or its id in text files.
     pub name: String,
-    /// The least value.
+    /// The minimum.
     pub min: f32,
-    /// The greatest value.
+    /// The maximum.
     pub max: f32,
     /// The mean.
     pub mean: f64,
-    /// The share of documents where it is 0.
-    pub zero_share: f64,
-    /// The share of documents where it is missing.
-    pub missing_share: f64,
+    /// The fraction of documents in which it is 0.
+    pub zero_fraction: f64,
+    /// The fraction of documents in which it is missing.
+    pub missing_fraction: f64,
 }
 
-/// Looks through a data set.
+/// Computes statistics of a data set.
 ///
 /// ```
 /// # use rankwise::data::{Dataset, Features, Parts};
@@ -136,7 +136,7 @@ pub fn stats(data: &Dataset) -> Stats {
         documents_per_query: sizes(data.queries().map(|q| q.len()).collect()),
         grades: count_grades(data.labels().iter().copied())
             .into_iter()
-            .map(|(grade, documents)| Grade { grade, documents, share: documents as f64 / n as f64 })
+            .map(|(grade, documents)| Grade { grade, documents, fraction: documents as f64 / n as f64 })
             .collect(),
         queries_without_relevant: data.queries().filter(|q| q.labels().iter().all(|&l| l < 1.0)).count(),
         queries_of_one_grade: data
@@ -156,7 +156,7 @@ pub fn stats(data: &Dataset) -> Stats {
             Features::Dense { .. } => "dense",
             Features::Sparse { .. } => "sparse",
         },
-        density: share(filled, n * data.width()),
+        density: fraction(filled, n * data.width()),
         memory_bytes: memory(data),
         has_document_ids: (0..n).any(|r| data.document_id(r).is_some()),
         has_comments: parts.comments.as_ref().is_some_and(|c| c.iter().any(|text| !text.is_empty())),
@@ -173,7 +173,7 @@ fn numbers(columns: &[Column], is: impl Fn(&Column) -> bool) -> Vec<usize> {
     (0..columns.len()).filter(|&i| is(&columns[i])).collect()
 }
 
-fn share(part: usize, whole: usize) -> f64 {
+fn fraction(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
@@ -203,12 +203,12 @@ fn feature_stats(data: &Dataset, number: usize, column: &Column) -> FeatureStats
         min,
         max,
         mean: column.sum / known.max(1) as f64,
-        zero_share: share(zeros, n),
-        missing_share: share(column.missing, n),
+        zero_fraction: fraction(zeros, n),
+        missing_fraction: fraction(column.missing, n),
     }
 }
 
-/// Documents that repeat an earlier one of their query, and documents whose equals have another grade.
+/// The numbers of duplicate and of conflicting documents.
 fn repeats(data: &Dataset) -> (usize, usize) {
     let of_query = |q: usize| {
         let mut counts = (0, 0);

@@ -1,14 +1,13 @@
-//! Made-up data sets with the shape of known ones: for demonstrations, tests and timings, where the real ones
-//! cannot be had.
+//! Synthetic data sets with the shape of public ones, for demonstrations, tests and benchmarks.
 //!
-//! Every document has a few hidden factors, such as how well the title matches or how popular the page is, and
-//! every query leans them its own way. Features are noisy views of the factors in the forms that real ones have:
-//! heavy-tailed counts, scores in [0, 1], families of similar match scores with zeros where nothing matched, rare
-//! indicators, values of the query alone, and noise. A hidden utility that no linear function can follow decides
-//! the order of the documents, and each query's grades are cut from that order in the known proportions.
+//! Every document has a few hidden factors, such as how well the title matches or how popular the page is, and every
+//! query shifts them. Features are noisy functions of the factors in the forms that real features have: heavy-tailed
+//! counts, scores in [0, 1], families of similar match scores with zeros where nothing matched, rare indicators, values
+//! that depend on the query only, and noise. A hidden nonlinear utility orders the documents, and each query's grades
+//! are assigned by that order in the proportions of the public data set.
 //!
-//! The seed alone decides what the features mean; each query then has its own random stream. So the result does
-//! not depend on the number of threads, and the first queries of a large set are those of a small one.
+//! The seed decides what the features mean, and each query has its own random stream. The result therefore does not
+//! depend on the number of threads, and the first queries of a large data set are those of a small one.
 
 mod features;
 mod shapes;
@@ -21,66 +20,66 @@ use crate::rng::{self, Random};
 use features::Feature;
 use rand::RngExt;
 use rayon::prelude::*;
-pub use shapes::{SHAPES, Shape};
+pub use shapes::{SHAPES, SyntheticShape};
 use statrs::distribution::{ContinuousCDF, Normal};
 use utility::Utility;
 
-/// How many factors lie behind the features.
+/// Number of hidden factors.
 const FACTORS: usize = 10;
-/// The most values that are made, absent ones included (64 GiB as f32).
+/// The largest number of values, including absent ones (64 GiB in single precision).
 const MAX_VALUES: f64 = (1u64 << 34) as f64;
-/// Queries made at a time, so that a large set is not held twice.
+/// Queries generated at a time, so that a large data set is not held in memory twice.
 const BATCH: usize = 256;
-/// What the random stream of a query is for.
+/// Purpose of the random stream of a query.
 const QUERY: u64 = 0x7175_6572;
-/// Documents of a query are at most this many times the mean.
+/// The largest number of documents of a query, relative to the mean.
 const MOST_TIMES_MEAN: f64 = 8.0;
 
-/// What to make: a shape, and changes to its sizes.
+/// A generator of synthetic data: a shape, and changes to its sizes.
 ///
 /// ```
-/// use rankwise::data::{Shape, Synth};
-/// let small = Synth { queries: Some(20), features: Some(12), ..Synth::new(Shape::named("mslr")?) };
+/// use rankwise::data::{Synth, SyntheticShape};
+/// let small = Synth { queries: Some(20), features: Some(12), ..Synth::new(SyntheticShape::named("mslr")?) };
 /// let data = small.generate()?;
 /// assert_eq!((data.query_count(), data.width()), (20, 12));
 /// # Ok::<(), rankwise::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Synth {
-    /// What kind of data.
-    pub shape: &'static Shape,
-    /// Number of queries; the shape's own without it.
+    /// The kind of data.
+    pub shape: &'static SyntheticShape,
+    /// Number of queries; that of the shape if not given.
     pub queries: Option<usize>,
-    /// Mean number of documents per query; the shape's own without it.
+    /// Mean number of documents per query; that of the shape if not given.
     pub documents: Option<usize>,
-    /// Number of features; the shape's own without it.
+    /// Number of features; that of the shape if not given.
     pub features: Option<usize>,
-    /// Noise on the utility, in deviations of the utility within a query; at least 0. The default is 0.5.
+    /// Noise on the utility, in standard deviations of the utility within a query; at least 0. The default is 0.5.
     pub noise: f64,
-    /// What decides everything that is left to chance.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
-impl Shape {
+impl SyntheticShape {
     /// The shape called `name`.
-    pub fn named(name: &str) -> Result<&'static Shape> {
+    pub fn named(name: &str) -> Result<&'static SyntheticShape> {
         card::find(SHAPES, |shape| &shape.card, "shape", name)
     }
 }
 
 impl Synth {
-    /// The shape as it is, with seed 1.
-    pub fn new(shape: &'static Shape) -> Self {
+    /// The shape with its own sizes, noise 0.5 and seed 1.
+    pub fn new(shape: &'static SyntheticShape) -> Self {
         Synth { shape, queries: None, documents: None, features: None, noise: 0.5, seed: 1 }
     }
 
-    /// Something small to learn from in seconds: 200 queries of about 40 documents with 40 features.
+    /// A small data set to train on in seconds: 200 queries of about 40 documents with 40 features.
     pub fn demo() -> Self {
         let mslr = SHAPES.iter().find(|s| s.card.name == "mslr").expect("the shape `mslr` is in the list");
         Synth { queries: Some(200), documents: Some(40), features: Some(40), ..Self::new(mslr) }
     }
 
-    /// Makes the data set.
+    /// Generates the data set.
     pub fn generate(&self) -> Result<Dataset> {
         Ok(self.with_utilities()?.0)
     }
@@ -119,14 +118,14 @@ impl Synth {
     fn check(&self) -> Result<()> {
         let sizes = [("queries", self.queries), ("documents", self.documents), ("features", self.features)];
         if let Some((what, _)) = sizes.iter().find(|(_, size)| *size == Some(0)) {
-            return Err(Error::parameter(format!("the number of {what} to make is `0`; it is at least 1")));
+            return Err(Error::parameter(format!("the number of {what} is `0`; it must be at least 1")));
         }
         if !self.noise.is_finite() || self.noise < 0.0 {
-            return Err(Error::parameter(format!("`noise` is `{}`; it is at least 0", self.noise)));
+            return Err(Error::parameter(format!("`noise` is `{}`; it must be at least 0", self.noise)));
         }
         if let Some(features) = self.features.filter(|f| *f > MAX_FEATURES) {
             return Err(Error::parameter(format!(
-                "the number of features to make is `{features}`; it is at most {MAX_FEATURES}"
+                "the number of features is `{features}`; it must be at most {MAX_FEATURES}"
             )));
         }
         let queries = self.queries.unwrap_or(self.shape.queries) as f64;
@@ -135,14 +134,14 @@ impl Synth {
         if queries * documents * features > MAX_VALUES {
             return Err(Error::parameter(format!(
                 "{queries} queries of {documents} documents with {features} features are more than the \
-                 {MAX_VALUES} values that can be made"
+                 {MAX_VALUES} values allowed"
             )));
         }
         Ok(())
     }
 }
 
-/// One or more queries made so far. `columns` and `row_ends` are used by sparse shapes alone.
+/// One or more generated queries. Only sparse shapes use `columns` and `row_ends`.
 #[derive(Default)]
 struct Piece {
     values: Vec<f32>,
@@ -168,13 +167,13 @@ impl Piece {
     }
 }
 
-/// What the seed decides for the whole set, before any query is made.
+/// What the seed decides for the whole data set, before any query is generated.
 struct Plan<'a> {
     synth: &'a Synth,
     documents: f64,
     features: Vec<Feature>,
     utility: Utility,
-    /// For each grade from 1, where it starts: a normal quantile, widened for the jitter between queries.
+    /// For each grade from 1, where it starts: a normal quantile, widened to allow for the jitter between queries.
     cuts: Vec<f64>,
 }
 
@@ -183,7 +182,7 @@ impl<'a> Plan<'a> {
         synth.check()?;
         let shape = synth.shape;
         let normal = Normal::standard();
-        // For r ~ N(0, s²), E Φ(c·√(1+s²) + r) = Φ(c): jitter leaves the mean share of each grade as it is.
+        // For r ~ N(0, s²), E Φ(c·√(1+s²) + r) = Φ(c): jitter does not change the mean fraction of each grade.
         let widen = (1.0 + shape.grade_jitter.powi(2)).sqrt();
         let cuts = (1..shape.grades.len())
             .map(|g| normal.inverse_cdf(shape.grades[g..].iter().sum::<f64>()) * widen)
@@ -242,7 +241,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Cuts the order of utility and noise into grades: the greatest have the highest grade.
+    /// Assigns grades by the order of utility plus noise.
     fn grades(&self, utilities: &[f64], random: &mut Random) -> Vec<f32> {
         let n = utilities.len();
         let mean = utilities.iter().sum::<f64>() / n as f64;
@@ -255,18 +254,18 @@ impl<'a> Plan<'a> {
         let (jitter, rounding) = (shape.grade_jitter * normal(random), random.random::<f64>());
         let mut grades = vec![0.0; n];
         for (cut, grade) in self.cuts.iter().zip(1u8..) {
-            // One draw rounds all shares of the query: means stay exact, and higher grades stay rarer.
-            let share = Normal::standard().cdf(cut + jitter);
+            // One draw rounds all fractions of the query: means stay exact, and higher grades stay rarer.
+            let fraction = Normal::standard().cdf(cut + jitter);
             let least = usize::from(shape.always_relevant && grade == 1);
-            let count = ((share * n as f64 + rounding) as usize).clamp(least, n);
+            let count = ((fraction * n as f64 + rounding) as usize).clamp(least, n);
             order[..count].iter().for_each(|&d| grades[d] = f32::from(grade));
         }
         grades
     }
 }
 
-/// A standard normal number (the method of Box and Muller; the second number is not kept, so that what a stream
-/// gives depends only on how often it was asked).
+/// A standard normal number by the Box–Muller method. The second number is discarded, so that the state of a stream
+/// depends only on the number of draws.
 fn normal(random: &mut Random) -> f64 {
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.random::<f64>()).cos()

@@ -1,6 +1,6 @@
 //! Many short strings in one buffer.
 
-/// A list of strings stored end to end: two allocations however many there are.
+/// A list of strings stored end to end, in two allocations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts {
     buffer: String,
@@ -26,17 +26,20 @@ impl Texts {
         self.ends.extend(other.ends.iter().map(|e| e + offset));
     }
 
-    /// How many strings there are.
+    /// Number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The string at `index`; panics when there is none.
+    /// The string at `index`.
+    ///
+    /// # Panics
+    /// If there is no such string.
     pub fn get(&self, index: usize) -> &str {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.buffer[start..self.ends[index]]
@@ -47,7 +50,7 @@ impl Texts {
         (0..self.len()).map(|i| self.get(i))
     }
 
-    /// Gives back memory reserved beyond what is used.
+    /// Releases unused memory.
     pub fn shrink_to_fit(&mut self) {
         self.buffer.shrink_to_fit();
         self.ends.shrink_to_fit();
@@ -69,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_come_back_as_they_went_in() {
+    fn strings_are_returned_as_they_were_added() {
         let mut texts: Texts = ["a", "", "qué"].into_iter().collect();
         texts.append(&["z", "yy"].into_iter().collect());
         assert_eq!(texts.iter().collect::<Vec<_>>(), ["a", "", "qué", "z", "yy"]);

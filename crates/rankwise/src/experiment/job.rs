@@ -3,7 +3,7 @@
 use super::findings::{Curve, RankedDocument};
 use super::journal::{Tested, Tried, Worst};
 use super::material::FoldData;
-use crate::data::{Dataset, Order, Query, split};
+use crate::data::{Dataset, Query, SplitOrder, split};
 use crate::error::{Error, Result};
 use crate::metrics::{Metric, evaluate};
 use crate::models::Outcome;
@@ -59,7 +59,7 @@ impl Setting<'_> {
         let some;
         let used = if few < all {
             let counts = [few as f64, (all - few) as f64];
-            some = split(train, &counts, Order::Shuffled(self.seed))?.swap_remove(0);
+            some = split(train, &counts, SplitOrder::Shuffled(self.seed))?.swap_remove(0);
             &some
         } else {
             train

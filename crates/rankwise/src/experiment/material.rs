@@ -3,7 +3,8 @@
 use super::findings::DataSummary;
 use super::spec::{DataSpec, FoldSpec, SynthSpec};
 use crate::data::{
-    Cleaner, Dataset, Folds, Normalizer, Order, ReadOptions, Shape, Synth, read_all, rotation,
+    Cleaner, ColumnRoles, Dataset, Folds, Normalizer, ReadOptions, SplitOrder, Synth, SyntheticShape,
+    read_all, rotation,
 };
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -100,8 +101,8 @@ fn divided(spec: &DataSpec, seed: u64) -> Result<(Vec<Dataset>, Vec<Use>)> {
             None => read_alike([&spec.files[..]].into_iter(), spec)?.remove(0),
         };
         let k = spec.k.unwrap_or(5);
-        let folds = Folds::new(whole.query_count(), k, Order::Shuffled(seed))?;
-        return rotated(folds.parts().iter().map(|queries| whole.select_queries(queries)).collect());
+        let folds = Folds::new(whole.query_count(), k, SplitOrder::Shuffled(seed))?;
+        return rotated(folds.subsets().iter().map(|queries| whole.select_queries(queries)).collect());
     }
     let one = FoldSpec { train: spec.train.clone(), valid: spec.valid.clone(), test: spec.test.clone() };
     let folds = if spec.folds.is_empty() { vec![one] } else { spec.folds.clone() };
@@ -130,18 +131,22 @@ fn rotated(parts: Vec<Dataset>) -> Result<(Vec<Dataset>, Vec<Use>)> {
 
 fn made(synth: &SynthSpec) -> Result<Dataset> {
     let &SynthSpec { queries, documents, features, seed, .. } = synth;
-    Synth { queries, documents, features, seed, ..Synth::new(Shape::named(&synth.shape)?) }.generate()
+    Synth { queries, documents, features, seed, ..Synth::new(SyntheticShape::named(&synth.shape)?) }
+        .generate()
 }
 
 /// Reads groups of files, each as one data set. Features that count from 0 in one group do so in all.
 fn read_alike<'a>(groups: impl Iterator<Item = &'a [PathBuf]>, spec: &DataSpec) -> Result<Vec<Dataset>> {
     let groups: Vec<&[PathBuf]> = groups.collect();
-    let usual = ReadOptions::default();
     let mut options = ReadOptions {
         group: spec.group,
         first_id: spec.first_id,
-        label_column: spec.label.clone().unwrap_or(usual.label_column),
-        query_column: spec.qid.clone().unwrap_or(usual.query_column),
+        // Named, so that no column is guessed: the notes that report a guess are not kept here.
+        columns: ColumnRoles {
+            label: Some(spec.label.clone().unwrap_or_else(|| "label".to_owned())),
+            query: Some(spec.qid.clone().unwrap_or_else(|| "qid".to_owned())),
+            ..ColumnRoles::default()
+        },
         ..ReadOptions::default()
     };
     let read = |options: &ReadOptions| -> Result<Vec<Dataset>> {

@@ -31,7 +31,7 @@ mod tests;
 use super::{QueryLoss, Reweighted, ScoredQuery};
 use crate::card::Card;
 use crate::error::{Error, Result};
-use crate::metrics::{Conventions, Dcg, Discount, Gain, Metric, Stop};
+use crate::metrics::{Conventions, Dcg, Discount, Gain, Metric, StopProbability};
 use pairs::RankedQuery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

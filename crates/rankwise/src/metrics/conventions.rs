@@ -1,4 +1,4 @@
-//! Conventions: every choice that makes two tools disagree about the same ranking, by name.
+//! Conventions: every choice on which tools disagree about the same ranking.
 
 use crate::card;
 use crate::error::{Error, Result};
@@ -7,20 +7,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a grade is worth. Grades of 0 and below, and unjudged documents, are worth nothing.
+/// The gain of a label `r`. Labels of 0 and below, and unjudged documents, have gain 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Gain {
-    /// `2^r − 1`; grades above 960 count as 960, so that sums stay finite.
+    /// `2^r − 1`; labels above 960 count as 960, so that sums stay finite.
     #[default]
     Exp2,
-    /// The grade itself.
+    /// The label itself.
     Linear,
-    /// 1 from the threshold on, else 0.
+    /// 1 from the threshold on, below it 0.
     Binary,
 }
 
-/// What a place in the ranking is worth.
+/// The discount of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Discount {
@@ -31,7 +31,7 @@ pub enum Discount {
     Letor,
 }
 
-/// What a query counts that has nothing relevant.
+/// The value of a query without relevant documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Empty {
@@ -40,91 +40,90 @@ pub enum Empty {
     Zero,
     /// 1.
     One,
-    /// It does not count at all.
+    /// None: the query is left out of the mean.
     Skip,
 }
 
-/// What average precision at a cut is divided by.
+/// The divisor of average precision at a cut `k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApDivisor {
     /// The number of relevant documents R.
     #[default]
     Relevant,
-    /// `min(R, k)`: a perfect top k counts 1.
+    /// `min(R, k)`, so that a perfect top k has the value 1.
     Min,
 }
 
-/// What average precision makes of ties when they are averaged.
+/// How average precision treats ties when they are averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApTies {
-    /// The expectation over all orders, as for every other measure.
+    /// The expectation over all orders, as for every other metric.
     #[default]
     Order,
-    /// Tied documents are seen all at once: each relevant one counts the precision at the end of its group,
-    /// as in scikit-learn.
+    /// Tied documents are seen at once: each relevant one has the precision at the end of its group, as in
+    /// scikit-learn.
     Threshold,
 }
 
-/// What precision at `k` is divided by when fewer than `k` documents are ranked.
+/// The divisor of precision at `k` if fewer than `k` documents are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PDivisor {
     /// `k`.
     #[default]
     K,
-    /// `min(k, n)`.
+    /// `min(k, n)` for `n` ranked documents.
     Min,
 }
 
-/// With what probability a user of the cascade model (ERR) is satisfied by a document.
+/// The probability that a document satisfies the user, in the cascade model of ERR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stop {
-    /// `(2^r − 1) / 2^max-grade`.
+pub enum StopProbability {
+    /// `(2^r − 1) / 2^max-grade` for the label `r`.
     #[default]
     Exp2,
-    /// The grade itself, within 0 and 1.
+    /// The label itself, limited to 0 to 1.
     Grade,
 }
 
-/// Every choice that is not the measure's own. The default is this library's; see [`PRESETS`](super::PRESETS)
-/// for those of others.
+/// Every choice that is not part of the metric itself. See [`PRESETS`](super::PRESETS) for those of other tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Conventions {
-    /// What a grade is worth in DCG and NDCG.
+    /// The gain in DCG and NDCG.
     pub gain: Gain,
-    /// What a place is worth in DCG and NDCG.
+    /// The discount in DCG and NDCG.
     pub discount: Discount,
-    /// What a query without relevant documents counts.
+    /// The value of a query without relevant documents.
     pub empty: Empty,
-    /// Measures that treat such a query otherwise, by name.
+    /// Metrics for which that value differs, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub empty_except: BTreeMap<String, Empty>,
-    /// What to do with equal scores.
+    /// How equal scores are ordered.
     pub ties: Ties,
-    /// When scores count as equal.
+    /// The precision in which scores are compared.
     pub scores: ScoreBits,
-    /// What AP at a cut is divided by.
+    /// The divisor of AP at a cut.
     pub ap_divisor: ApDivisor,
-    /// What AP makes of averaged ties.
+    /// How AP treats averaged ties.
     pub ap_ties: ApTies,
-    /// What P at `k` is divided by for short lists.
+    /// The divisor of P at `k` for short lists.
     pub p_divisor: PDivisor,
-    /// The least grade that is relevant where relevance is yes or no; above 0.
+    /// The least label that counts as relevant in binary metrics; above 0.
     pub threshold: f32,
-    /// The cut where a measure can have one and none is given.
+    /// The cut of metrics that accept one, if none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<usize>,
-    /// The stopping probability of ERR.
-    pub stop: Stop,
-    /// The highest grade there is, for ERR; higher ones count as this.
+    /// The stop probability of ERR.
+    pub stop: StopProbability,
+    /// The highest label, for ERR; higher ones count as this.
     pub max_grade: f32,
-    /// The probability of going on to the next document, for RBP; between 0 and 1.
+    /// The probability of continuing to the next document, for RBP; between 0 and 1.
     pub persistence: f64,
-    /// What a grade is worth in RBP.
+    /// The gain in RBP.
     pub rbp_gain: Gain,
 }
 
@@ -142,7 +141,7 @@ impl Default for Conventions {
             p_divisor: PDivisor::K,
             threshold: 1.0,
             cut: None,
-            stop: Stop::Exp2,
+            stop: StopProbability::Exp2,
             max_grade: 4.0,
             persistence: 0.8,
             rbp_gain: Gain::Binary,
@@ -151,17 +150,17 @@ impl Default for Conventions {
 }
 
 impl Conventions {
-    /// How scores become an order.
+    /// How scores become a ranking.
     pub fn rank_rule(&self) -> RankRule {
         RankRule { ties: self.ties, scores: self.scores }
     }
 
-    /// What a query without relevant documents counts in the measure called `name`.
+    /// The value of a query without relevant documents in the metric called `name`.
     pub fn empty_for(&self, name: &str) -> Empty {
         self.empty_except.get(name).copied().unwrap_or(self.empty)
     }
 
-    /// Refuses numbers that are out of range.
+    /// Fails if a number is out of range.
     pub fn check(&self) -> Result<()> {
         let refuse = |key: &str, value: &dyn std::fmt::Display, range: &str| {
             Err(Error::parameter(format!("`{key}={value}` is out of range: it must be {range}")))
@@ -170,7 +169,7 @@ impl Conventions {
             return refuse(
                 "threshold",
                 &self.threshold,
-                "finite and above 0, as unjudged documents count as 0",
+                "finite and above 0, because unjudged documents count as 0",
             );
         }
         if !(self.max_grade > 0.0 && self.max_grade.is_finite()) {
@@ -185,8 +184,7 @@ impl Conventions {
         }
     }
 
-    /// Changes one choice by its name, as in `ndcg@10:gain=linear`. `t` is short for `threshold`, `p` for
-    /// `persistence`.
+    /// Sets one convention by name, as in `ndcg@10:gain=linear`. `t` is short for `threshold`, `p` for `persistence`.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         let key = full_name(key);
         let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(&*self) else {
@@ -196,7 +194,7 @@ impl Conventions {
         if !known.contains(&key) {
             return Err(card::unknown("option", key, &known));
         }
-        // What reads as a number is one; everything else is a name.
+        // Numbers are parsed; everything else is a name.
         let parsed =
             value.parse::<serde_json::Number>().map_or_else(|_| value.into(), serde_json::Value::from);
         fields.insert(key.to_owned(), parsed);
@@ -208,7 +206,7 @@ impl Conventions {
         self.check()
     }
 
-    /// The choices as `name=value`, in a fixed order: what to print beside a result.
+    /// The conventions as `name=value`, in a fixed order, to print beside a result.
     pub fn describe(&self) -> Vec<String> {
         let value = serde_json::to_value(self);
         let fields = value.as_ref().ok().and_then(|v| v.as_object());
@@ -225,15 +223,15 @@ fn plain(value: &serde_json::Value) -> String {
 
 fn bad_value(key: &str, value: &str, reason: &str) -> Error {
     let shown: String = value.escape_debug().take(40).collect();
-    // The sentence of serde ends with the names it would have taken.
+    // The message of serde ends with the names it accepts.
     let hint = match reason.split_once("expected ") {
         Some((_, expected)) => format!("; expected {expected}"),
         None => String::new(),
     };
-    Error::parameter(format!("`{shown}` is no value for `{key}`{hint}"))
+    Error::parameter(format!("`{shown}` is not a value of `{key}`{hint}"))
 }
 
-/// An option's name, where a short one was typed.
+/// The full name of an option.
 pub(super) fn full_name(key: &str) -> &str {
     match key {
         "t" => "threshold",
@@ -242,7 +240,7 @@ pub(super) fn full_name(key: &str) -> &str {
     }
 }
 
-/// Every choice that can be named in a measure's options.
+/// Every convention that can be an option of a metric.
 pub fn option_names() -> [&'static str; 13] {
     [
         "gain",

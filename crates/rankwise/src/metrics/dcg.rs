@@ -3,33 +3,33 @@
 //! ```text
 //! DCG@k = Σ_{i ≤ k} gain(rᵢ) · discount(i)
 //! ```
-//! It is linear in the gains, so tied documents count their mean gain at each of their places.
+//! It is linear in the gains, so tied documents have their mean gain at each of their ranks.
 
 use super::conventions::{Conventions, Empty};
 use super::gains::{Discounts, Gains};
-use super::{Entry, Measure};
+use super::{MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "dcg",
         title: "Discounted cumulative gain",
-        summary: "The gains of the first k documents, each discounted by its rank, summed.",
+        summary: "The sum of the gains of the first k documents, each discounted by its rank.",
         citations: &["jarvelin2002cumulated", "burges2005ranknet"],
     },
-    aliases: &[],
+    aliases: &["dcg_score"],
     range: (0.0, None),
-    empty: "nothing relevant: 0, or skipped where `empty` says so",
+    empty: "no relevant documents: 0, or skipped if `empty` is `skip`",
     cut: true,
     options: &["gain", "discount", "threshold"],
     make: |mut request| {
-        // A sum has no best value that an empty query could be given.
+        // A sum has no best value to give to an empty query.
         if request.conventions.empty_for(ENTRY.card.name) == Empty::One {
             request.conventions.empty_except.insert(ENTRY.card.name.to_owned(), Empty::Zero);
         }
-        let measure = Dcg::new(&request.conventions, request.depth());
-        request.build(&ENTRY.card, measure)
+        let formula = Dcg::new(&request.conventions, request.depth());
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -50,12 +50,12 @@ impl Dcg {
         }
     }
 
-    /// Whether a place, from 0, counts.
+    /// Whether a rank, from 0, counts.
     pub(crate) fn reaches(&self, place: usize) -> bool {
         place < self.depth
     }
 
-    /// The DCG of the best order.
+    /// The DCG of the best ranking.
     pub(crate) fn ideal(&self, labels: &[f32]) -> f64 {
         let mut sum = 0.0;
         self.gains.each_ideal(labels, self.depth, |place, gain| sum += gain * self.discounts.at(place));
@@ -63,7 +63,7 @@ impl Dcg {
     }
 }
 
-impl Measure for Dcg {
+impl MetricFormula for Dcg {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.gains.are_zero(labels)
     }

@@ -1,24 +1,24 @@
-//! Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009): a user reads down and stops when
-//! satisfied.
+//! Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009): a user reads from the top and
+//! stops when satisfied.
 //!
 //! ```text
 //! ERR@k = Σ_{i ≤ k} 1/i · Rᵢ Π_{j<i} (1−Rⱼ) ,      R = (2^r − 1)/2^max-grade
 //! ```
-//! Among m tied documents with `q = 1−R`, the user is still reading after the first j of them with the
-//! expected probability `aⱼ = eⱼ(q₁,…,qₘ)/C(m,j)` (elementary symmetric polynomials), and stops at place j
-//! with `aⱼ₋₁ − aⱼ`.
+//! Among m tied documents with `q = 1−R`, the expected probability that the user is still reading after
+//! the first j of them is `aⱼ = eⱼ(q₁,…,qₘ)/C(m,j)` (elementary symmetric polynomials). The probability to stop at place j
+//! is `aⱼ₋₁ − aⱼ`.
 
-use super::conventions::Stop;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::conventions::StopProbability;
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "err",
         title: "Expected reciprocal rank",
-        summary: "The expected 1/rank at which a user who reads down is satisfied; better grades satisfy \
-             more surely.",
+        summary: "The expected reciprocal rank at which a user who reads from the top is satisfied; a higher label is more \
+             likely to satisfy.",
         citations: &["chapelle2009err"],
     },
     aliases: &[],
@@ -28,26 +28,26 @@ pub(super) const ENTRY: Entry = Entry {
     options: &["stop", "max-grade"],
     make: |request| {
         let c = &request.conventions;
-        let measure = ExpectedReciprocalRank { stop: c.stop, max_grade: c.max_grade, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = ExpectedReciprocalRank { stop: c.stop, max_grade: c.max_grade, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
 struct ExpectedReciprocalRank {
-    stop: Stop,
+    stop: StopProbability,
     max_grade: f32,
     depth: usize,
 }
 
-impl Stop {
-    /// The probability that a document satisfies the user, where `max_grade` is the highest grade there is.
+impl StopProbability {
+    /// The probability that a document satisfies the user; `max_grade` is the highest label.
     pub fn of(self, label: f32, max_grade: f32) -> f64 {
-        // Unjudged documents (NaN) and grades up to 0 satisfy no one.
+        // Unjudged documents (NaN) and labels up to 0 do not satisfy.
         let positive = label > 0.0;
         match self {
             _ if !positive => 0.0,
-            Stop::Grade => f64::from(label.min(1.0)),
-            Stop::Exp2 => {
+            StopProbability::Grade => f64::from(label.min(1.0)),
+            StopProbability::Exp2 => {
                 let (grade, max) = (f64::from(label.min(max_grade)), f64::from(max_grade));
                 (grade - max).exp2() - (-max).exp2()
             }
@@ -61,7 +61,7 @@ impl ExpectedReciprocalRank {
     }
 }
 
-impl Measure for ExpectedReciprocalRank {
+impl MetricFormula for ExpectedReciprocalRank {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         !labels.iter().any(|&l| l > 0.0)
     }
@@ -89,8 +89,8 @@ impl Measure for ExpectedReciprocalRank {
 
 /// `aⱼ` for j = 0 … `places`: the mean of `Π (1−R)` over all choices of j documents.
 ///
-/// With t documents seen, `aⱼ ← (t−j)/t · aⱼ + j/t · qₜ · aⱼ₋₁`: a mean of numbers in [0, 1], so nothing is
-/// lost.
+/// With t documents seen, `aⱼ ← (t−j)/t · aⱼ + j/t · qₜ · aⱼ₋₁`: a mean of numbers in [0, 1], so there is no
+/// cancellation.
 fn still_reading(satisfies: impl Iterator<Item = f64>, places: usize) -> Vec<f64> {
     let mut means = vec![0.0; places + 1];
     means[0] = 1.0;
@@ -109,7 +109,7 @@ mod tests {
     use crate::metrics::{Conventions, parse};
     use crate::rank::Ranking;
 
-    /// By hand: grades 3, 0, 4 of at most 4 satisfy with 7/16, 0 and 15/16.
+    /// By hand: labels 3, 0, 4 of at most 4 satisfy with probability 7/16, 0 and 15/16.
     #[test]
     fn three_documents_by_hand() {
         let metric = parse("err", &Conventions::default()).unwrap();

@@ -1,6 +1,6 @@
-//! Evaluation: measures of every query, their means, and what a careful reader should know of them.
+//! Evaluation: the value of metrics for every query, their means, and notes on special cases.
 
-use super::conventions::{Gain, Stop};
+use super::conventions::{Gain, StopProbability};
 use super::gains::MAX_EXPONENT;
 use super::{Empty, Metric};
 use crate::data::{Dataset, Query};
@@ -9,8 +9,7 @@ use crate::rank::{RankRule, Sorter, Ties};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Queries that one thread takes at a time: enough to be worth it, and the same however many threads there
-/// are.
+/// Queries per task; it does not depend on the number of threads.
 const CHUNK: usize = 64;
 
 /// One query's judged and scored documents.
@@ -18,24 +17,24 @@ const CHUNK: usize = 64;
 pub struct JudgedList<'a> {
     /// The query's id.
     pub id: &'a str,
-    /// Grades of all documents; NaN where a document is unjudged.
+    /// Labels of all documents; NaN for unjudged ones.
     pub labels: &'a [f32],
-    /// Scores of those that were retrieved, which come first: at most as many as there are labels.
+    /// Scores of the retrieved documents, which come first. There may be fewer scores than labels.
     pub scores: &'a [f64],
     /// Ids of the documents, for breaking ties.
     pub document_ids: DocumentIds<'a>,
-    /// What the query counts in the mean.
+    /// The weight of the query in the mean.
     pub weight: f64,
 }
 
-/// Where a query's document ids are.
+/// The document ids of a query.
 #[derive(Debug, Clone, Copy)]
 pub enum DocumentIds<'a> {
-    /// There are none.
+    /// No ids.
     Absent,
-    /// One for each document.
+    /// One per document.
     List(&'a [String]),
-    /// In a data set.
+    /// Those of a data set.
     Query(Query<'a>),
 }
 
@@ -50,40 +49,52 @@ impl<'a> DocumentIds<'a> {
     }
 }
 
-/// What several measures say of every query.
+/// The values of several metrics for every query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// Names of the measures.
+    /// Names of the metrics.
     pub metrics: Vec<String>,
     /// Ids of the queries.
     pub query_ids: Vec<String>,
-    /// What each query counts in a weighted mean.
+    /// The weight of each query.
     pub weights: Vec<f64>,
-    /// For each measure, the value for each query; `None` where the query is skipped.
+    /// For each metric, the value for each query; `None` if the query is skipped.
     pub values: Vec<Vec<Option<f64>>>,
-    /// For each measure, how many queries were special.
+    /// For each metric, the number of special cases.
     pub counts: Vec<Counts>,
-    /// Grades that a measure cannot tell apart, a sentence each.
+    /// Warnings about labels that exceed the range of a metric, a sentence each.
     pub warnings: Vec<String>,
 }
 
-/// How many queries a measure treated specially, and how.
+/// The number of queries that a metric treated specially, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Queries that leave the measure undefined, as a rule because nothing in them is relevant.
+    /// Queries for which the metric is undefined, usually because they have no relevant documents.
     pub empty: usize,
-    /// What those count.
+    /// Their value.
     pub empty_rule: Empty,
-    /// Queries in which documents of different grades have the same score.
+    /// Queries in which documents with different labels have the same score.
     pub tied: usize,
-    /// How those are treated.
+    /// How ties are treated.
     pub ties_rule: Ties,
 }
 
-/// Measures scores of all documents of a data set, one score each in its order.
+/// Evaluates the scores of a data set, one per document in the order of the data.
+///
+/// ```
+/// use rankwise::data::Synth;
+/// use rankwise::metrics::{Conventions, evaluate, parse_list};
+/// let data = Synth::demo().generate()?;
+/// let by_first_feature: Vec<f64> = (0..data.len()).map(|i| f64::from(data.row(i).get(0))).collect();
+/// let metrics = parse_list("ndcg@10,map", &Conventions::default())?;
+/// let evaluation = evaluate(&data, &by_first_feature, &metrics)?;
+/// assert_eq!(evaluation.metrics, ["ndcg@10", "map"]);
+/// assert!(evaluation.mean(0).unwrap() < 1.0);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
 pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
     if scores.len() != data.len() {
-        return Err(Error::data(format!("{} scores for {} documents", scores.len(), data.len())));
+        return Err(Error::data(format!("there are {} scores for {} documents", scores.len(), data.len())));
     }
     let lists = data.queries().map(|query| JudgedList {
         id: query.id(),
@@ -95,10 +106,10 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
     evaluate_lists(&lists.collect::<Vec<_>>(), metrics)
 }
 
-/// Measures judged and scored lists.
+/// Evaluates judged and scored lists.
 pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
     let plan = Plan::new(metrics);
-    let chunks: Vec<Result<Chunk>> = lists.par_chunks(CHUNK).map(|chunk| plan.measure(chunk)).collect();
+    let chunks: Vec<Result<Chunk>> = lists.par_chunks(CHUNK).map(|chunk| plan.values_of(chunk)).collect();
     let mut values: Vec<Vec<Option<f64>>> = metrics.iter().map(|_| Vec::with_capacity(lists.len())).collect();
     let mut counts: Vec<Counts> = metrics
         .iter()
@@ -122,7 +133,7 @@ pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> 
     })
 }
 
-/// Grades beyond what a measure can hold.
+/// Warnings about labels that exceed the range of a metric.
 fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String> {
     let highest = lists.iter().flat_map(|l| l.labels).copied().filter(|l| !l.is_nan()).fold(0.0, f32::max);
     let beyond = |metric: &dyn Metric| {
@@ -131,24 +142,24 @@ fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String
             conventions.gain == Gain::Exp2 && name.split(['@', ':']).any(|n| n.ends_with("dcg"));
         if exponential && highest > MAX_EXPONENT {
             return Some(format!(
-                "{name}: grades above {MAX_EXPONENT} count as {MAX_EXPONENT}; use gain=linear."
+                "{name}: labels above {MAX_EXPONENT} count as {MAX_EXPONENT}; use gain=linear."
             ));
         }
         let limit = conventions.max_grade;
-        let cascade = name.starts_with("err") && conventions.stop == Stop::Exp2;
+        let cascade = name.starts_with("err") && conventions.stop == StopProbability::Exp2;
         (cascade && highest > limit)
-            .then(|| format!("{name}: grades above {limit} count as {limit}; set max-grade."))
+            .then(|| format!("{name}: labels above {limit} count as {limit}; set max-grade."))
     };
     metrics.iter().filter_map(|m| beyond(m.as_ref())).collect()
 }
 
-/// The measures, by the rule with which their rankings are made, so that each is made once.
+/// The metrics, grouped by rank rule, so that each ranking is made once.
 struct Plan<'a> {
     metrics: &'a [Box<dyn Metric>],
     by_rule: Vec<(RankRule, Vec<usize>)>,
 }
 
-/// For each measure: values, empty queries, tied queries.
+/// For each metric: values, empty queries, tied queries.
 struct Chunk {
     per_metric: Vec<(Vec<Option<f64>>, usize, usize)>,
 }
@@ -166,7 +177,7 @@ impl<'a> Plan<'a> {
         Plan { metrics, by_rule }
     }
 
-    fn measure(&self, lists: &[JudgedList<'_>]) -> Result<Chunk> {
+    fn values_of(&self, lists: &[JudgedList<'_>]) -> Result<Chunk> {
         let new = || (Vec::with_capacity(lists.len()), 0, 0);
         let mut per_metric: Vec<_> = self.metrics.iter().map(|_| new()).collect();
         let mut sorter = Sorter::default();
@@ -215,13 +226,12 @@ impl JudgedList<'_> {
 }
 
 impl Evaluation {
-    /// The mean of a measure over the queries that are not skipped, each counted by its weight; `None` when
-    /// that leaves nothing.
+    /// The weighted mean of a metric over the queries that are not skipped; `None` if there are none.
     pub fn mean(&self, metric: usize) -> Option<f64> {
         self.mean_by(metric, |query| self.weights[query])
     }
 
-    /// The same, every query counted alike.
+    /// The mean of a metric over the queries that are not skipped, without weights.
     pub fn unweighted_mean(&self, metric: usize) -> Option<f64> {
         self.mean_by(metric, |_| 1.0)
     }
@@ -237,7 +247,7 @@ impl Evaluation {
         (weights > 0.0).then(|| sum / weights)
     }
 
-    /// Sentences on what the figures hide: queries with nothing relevant, and ties.
+    /// Sentences on queries without relevant documents, ties, and warnings.
     pub fn notes(&self) -> Vec<String> {
         let empty = self.grouped(|c| (c.empty > 0).then_some((c.empty, c.empty_rule)));
         let tied = self.grouped(|c| (c.tied > 0).then_some((c.tied, c.ties_rule)));
@@ -247,16 +257,20 @@ impl Evaluation {
                 Empty::One => "counted as 1",
                 Empty::Skip => "left out",
             };
-            format!("{} nothing to find and {} {counted} ({names}).", self.have(n), plural(n, "was", "were"))
+            format!(
+                "{} no relevant documents and {} {counted} ({names}).",
+                self.have(n),
+                plural(n, "was", "were")
+            )
         });
         let tied = tied.into_iter().map(|((n, rule), names)| {
             let treated = match rule {
-                Ties::Average => "all orders of those are averaged",
-                Ties::Input => "those stand in input order",
-                Ties::Worst => "those stand least relevant first",
-                Ties::DocId => "those stand by descending document id",
+                Ties::Average => "all their orders are averaged",
+                Ties::Input => "they are ranked in input order",
+                Ties::Worst => "they are ranked least relevant first",
+                Ties::DocId => "they are ranked by descending document id",
             };
-            format!("{} documents of different grades with equal scores; {treated} ({names}).", self.have(n))
+            format!("{} documents with different labels but equal scores; {treated} ({names}).", self.have(n))
         });
         empty.chain(tied).chain(self.warnings.iter().cloned()).collect()
     }
@@ -265,7 +279,7 @@ impl Evaluation {
         format!("{n} of {} queries {}", self.query_ids.len(), plural(n, "has", "have"))
     }
 
-    /// The distinct properties of the measures' counts, each with the names of the measures that have it.
+    /// The distinct properties of the metrics' counts, each with the names of the metrics that have it.
     fn grouped<K: PartialEq>(&self, property: impl Fn(&Counts) -> Option<K>) -> Vec<(K, String)> {
         let mut groups: Vec<(K, String)> = Vec::new();
         for (name, counts) in self.metrics.iter().zip(&self.counts) {

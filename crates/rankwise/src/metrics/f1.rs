@@ -3,30 +3,30 @@
 //! ```text
 //! F1 = 2PR/(P+R) = 2·hits / (precision's divisor + relevant)
 //! ```
-//! Written so it is linear in the hits, and its expectation is that of the hits.
+//! This form is linear in the hits, so the expectation follows from that of the hits.
 
 use super::conventions::PDivisor;
 use super::hits::{expected_hits, none_relevant, precision_divisor, relevant};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "f1",
         title: "F1",
         summary: "The harmonic mean of precision and recall at k.",
         citations: &["vanrijsbergen1979information"],
     },
-    aliases: &["f"],
+    aliases: &["f", "set_F"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["threshold", "p-divisor"],
     make: |request| {
         let c = &request.conventions;
-        let measure = F1 { threshold: c.threshold, divisor: c.p_divisor, cut: request.cut };
-        request.build(&ENTRY.card, measure)
+        let formula = F1 { threshold: c.threshold, divisor: c.p_divisor, cut: request.cut };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -36,7 +36,7 @@ struct F1 {
     cut: Option<usize>,
 }
 
-impl Measure for F1 {
+impl MetricFormula for F1 {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

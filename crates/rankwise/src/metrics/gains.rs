@@ -1,18 +1,18 @@
-//! Gains, discounts and the ideal order: what DCG and its relatives share.
+//! Gains, discounts and the ideal ranking, for DCG and related metrics.
 
 use super::conventions::{Conventions, Discount, Gain};
 use crate::rank::Ranking;
 
-/// The highest grade that exponential gain tells apart: `2^960` times any number of documents is finite.
+/// Exponential gains treat higher labels as this one: `2^960` times any number of documents is finite.
 pub(super) const MAX_EXPONENT: f32 = 960.0;
 /// Whole grades below this are counted, not sorted.
 const COUNTED_GRADES: usize = 32;
-/// Below this, all documents are compared with each grade.
+/// With fewer grades, all documents are compared with each grade.
 const FEW_GRADES: usize = 8;
-/// How many discounts are kept ready.
+/// Number of precomputed discounts.
 const KEPT_DISCOUNTS: usize = 1024;
 
-/// What documents are worth.
+/// The gains of documents.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gains {
     gain: Gain,
@@ -24,18 +24,18 @@ impl Gains {
         Gains { gain, threshold: conventions.threshold }
     }
 
-    /// What one document is worth; nothing when its grade is 0 or below, or unjudged.
+    /// The gain of one document; 0 if its label is 0 or below, or if it is unjudged.
     pub(crate) fn of(&self, label: f32) -> f64 {
         self.gain.of(label, self.threshold)
     }
 
-    /// Whether no document is worth anything.
+    /// Whether all gains are 0.
     pub(super) fn are_zero(&self, labels: &[f32]) -> bool {
         let least = if self.gain == Gain::Binary { self.threshold } else { f32::MIN_POSITIVE };
         !labels.iter().any(|&l| l >= least)
     }
 
-    /// The mean gain of documents that may stand in any order: what each of their places can expect.
+    /// The mean gain of tied documents, which is the expected gain at each of their ranks.
     pub(super) fn mean(&self, labels: &[f32], documents: &[u32]) -> f64 {
         match documents {
             [one] => self.of(labels[*one as usize]),
@@ -46,7 +46,7 @@ impl Gains {
         }
     }
 
-    /// Visits the gains above 0 in descending order, at most `depth` of them, each with its place from 0.
+    /// Visits the gains above 0 in descending order, at most `depth` of them, each with its rank from 0.
     pub(super) fn each_ideal(&self, labels: &[f32], depth: usize, mut visit: impl FnMut(usize, f64)) {
         let Some(counts) = count_whole_grades(labels) else {
             let mut gains: Vec<f64> = labels.iter().map(|&l| self.of(l)).filter(|&g| g > 0.0).collect();
@@ -66,7 +66,7 @@ impl Gains {
         }
     }
 
-    /// Visits the expected gain of each place below `depth`.
+    /// Visits the expected gain at each rank below `depth`.
     pub(super) fn each_expected(
         &self,
         labels: &[f32],
@@ -89,18 +89,18 @@ fn exp2_minus_one(grade: f32) -> f64 {
     (f64::from(grade.min(MAX_EXPONENT)) * std::f64::consts::LN_2).exp_m1()
 }
 
-/// How many documents have each whole grade above 0; `None` when one is no small whole number.
+/// The number of documents with each whole grade above 0; `None` if a label is not a small whole number.
 fn count_whole_grades(labels: &[f32]) -> Option<[u32; COUNTED_GRADES]> {
-    // NaN and negative grades are worth as little as 0. Whole numbers are summed and compared many at a time.
+    // NaN and negative labels count as 0. These loops over integers are vectorised.
     let whole = |l: f32| l.max(0.0) as i32;
-    let broken: u32 = labels.iter().map(|&l| u32::from(whole(l) as f32 != l.max(0.0))).sum();
+    let fractional: u32 = labels.iter().map(|&l| u32::from(whole(l) as f32 != l.max(0.0))).sum();
     let highest = labels.iter().map(|&l| whole(l)).fold(0, i32::max) as usize;
-    if broken > 0 || highest >= COUNTED_GRADES {
+    if fractional > 0 || highest >= COUNTED_GRADES {
         return None;
     }
     let mut counts = [0; COUNTED_GRADES];
     if highest < FEW_GRADES {
-        // Comparing, even several times over, is quicker than adding to counts one by one.
+        // Several vectorised comparisons are faster than one increment per document.
         for (grade, count) in counts.iter_mut().enumerate().take(highest + 1).skip(1) {
             *count = labels.iter().map(|&l| u32::from(l == grade as f32)).sum();
         }
@@ -110,7 +110,7 @@ fn count_whole_grades(labels: &[f32]) -> Option<[u32; COUNTED_GRADES]> {
     Some(counts)
 }
 
-/// What places are worth, the first of them worked out beforehand.
+/// The discounts of ranks, the first of them precomputed.
 #[derive(Debug, Clone)]
 pub(crate) struct Discounts {
     discount: Discount,
@@ -118,21 +118,21 @@ pub(crate) struct Discounts {
 }
 
 impl Discounts {
-    /// Discounts for rankings read down to `depth`.
+    /// Discounts for the first `depth` ranks.
     pub(super) fn new(discount: Discount, depth: usize) -> Self {
         let kept = (0..depth.min(KEPT_DISCOUNTS)).map(|place| discount.at(place)).collect();
         Discounts { discount, kept }
     }
 
-    /// The discount of a place, from 0.
+    /// The discount at a rank, from 0.
     pub(crate) fn at(&self, place: usize) -> f64 {
         self.kept.get(place).copied().unwrap_or_else(|| self.discount.at(place))
     }
 }
 
 impl Gain {
-    /// What one document is worth, where documents are good from `threshold` on; nothing when its grade is 0 or
-    /// below, or unjudged.
+    /// The gain of a document, which is relevant from `threshold` on; 0 if its label is 0 or below, or if it is
+    /// unjudged.
     pub fn of(self, label: f32, threshold: f32) -> f64 {
         // Not `label <= 0.0`, which a NaN would pass.
         let relevant = label > 0.0;
@@ -146,7 +146,7 @@ impl Gain {
 }
 
 impl Discount {
-    /// What a place is worth, from 0.
+    /// The discount at a rank, from 0.
     pub fn at(self, place: usize) -> f64 {
         let rank = place as f64 + 1.0;
         match self {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gains_are_as_named_and_nothing_below_zero() {
+    fn gains_follow_their_names_and_are_zero_below_zero() {
         let conventions = Conventions { threshold: 2.0, ..Conventions::default() };
         let of = |gain, label| Gains::new(gain, &conventions).of(label);
         assert_eq!([1.0, 3.0, 40.0].map(|l| of(Gain::Exp2, l)), [1.0, 7.0, (1_u64 << 40) as f64 - 1.0]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn discounts_are_as_named_beyond_the_table_too() {
+    fn discounts_are_right_beyond_the_precomputed_ones_too() {
         let discounts = Discounts::new(Discount::Letor, 3);
         assert_eq!([0, 1, 3].map(|p| discounts.at(p)), [1.0, 1.0, 0.5]);
         let discounts = Discounts::new(Discount::Log2, usize::MAX);

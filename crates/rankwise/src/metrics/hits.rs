@@ -1,25 +1,25 @@
-//! Counting relevant documents: what precision, recall, F1 and their relatives share.
+//! Counting relevant documents, for precision, recall, F1 and related metrics.
 
 use super::conventions::PDivisor;
 use crate::rank::Ranking;
 
-/// How many documents are relevant, retrieved or not. The threshold is above 0, so unjudged ones (NaN) are
-/// not.
+/// The number of relevant documents, retrieved or not. The threshold is above 0, so unjudged ones (NaN) do not count.
 pub(super) fn relevant(labels: &[f32], threshold: f32) -> usize {
     labels.iter().filter(|&&l| l >= threshold).count()
 }
 
-/// Whether none is.
+/// Whether no document is relevant.
 pub(super) fn none_relevant(labels: &[f32], threshold: f32) -> bool {
     !labels.iter().any(|&l| l >= threshold)
 }
 
-/// How many of these documents are relevant.
+/// The number of relevant documents among these.
 pub(super) fn relevant_among(labels: &[f32], documents: &[u32], threshold: f32) -> usize {
     documents.iter().filter(|&&d| labels[d as usize] >= threshold).count()
 }
 
-/// How many relevant documents the first `depth` places can expect: each place of a group, the group's share.
+/// The expected number of relevant documents in the first `depth` ranks. Each rank of a tied group expects the
+/// group's fraction of relevant documents.
 pub(super) fn expected_hits(labels: &[f32], ranking: &Ranking, threshold: f32, depth: usize) -> f64 {
     let mut hits = 0.0;
     for group in ranking.groups().take_while(|g| g.start < depth) {
@@ -30,7 +30,7 @@ pub(super) fn expected_hits(labels: &[f32], ranking: &Ranking, threshold: f32, d
     hits
 }
 
-/// What precision is divided by: the cut, or the number of documents ranked where there is none.
+/// The divisor of precision: the cut, or the number of ranked documents if there is no cut.
 pub(super) fn precision_divisor(divisor: PDivisor, cut: Option<usize>, ranked: usize) -> usize {
     match (cut, divisor) {
         (None, _) => ranked,

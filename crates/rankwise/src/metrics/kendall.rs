@@ -1,27 +1,27 @@
-//! Kendall's τ-b between the order and the grades (Kendall 1945), which allows for ties in both.
+//! Kendall's τ-b between scores and labels (Kendall 1945), which allows for ties in both.
 //!
 //! ```text
-//! τ_b = (C − D) / √((P − T_scores)(P − T_grades))
+//! τ_b = (C − D) / √((P − T_scores)(P − T_labels))
 //! ```
 //! with C concordant and D discordant of P = n(n−1)/2 pairs, and T the pairs tied in one or the other.
-//! Documents that were not retrieved stand below all others, tied. Ties are part of the definition, whatever
-//! the tie rule.
+//! Documents that were not retrieved are tied below all others. Ties are part of the definition, whatever the tie
+//! rule.
 
-use super::{Entry, Measure};
+use super::{MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::{Ranking, grade};
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "kendall",
         title: "Kendall's τ-b",
-        summary: "Concordant less discordant pairs of documents, over the geometric mean of the pairs \
-             untied in score and in grade.",
+        summary: "Concordant minus discordant pairs of documents, divided by the geometric mean of the pairs not tied in \
+             score and the pairs not tied in label.",
         citations: &["kendall1945ties"],
     },
-    aliases: &["tau", "tau-b"],
+    aliases: &["tau", "tau_b", "kendalltau"],
     range: (-1.0, Some(1.0)),
-    empty: "all grades equal: 0, 1 or skipped, as `empty` says; all scores equal: 0",
+    empty: "all labels equal: 0, 1 or skipped, depending on `empty`; all scores equal: 0",
     cut: false,
     options: &[],
     make: |request| request.build(&ENTRY.card, KendallTauB),
@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 struct KendallTauB;
 
-impl Measure for KendallTauB {
+impl MetricFormula for KendallTauB {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         labels.iter().all(|&l| grade(l) == grade(labels[0]))
     }
@@ -53,7 +53,7 @@ impl Measure for KendallTauB {
         if untied_scores == 0 {
             return 0.0;
         }
-        // One root of each, not of their product, which could overflow.
+        // Two roots, because the product could overflow.
         concordance as f64 / (untied_scores as f64).sqrt() / (untied_grades as f64).sqrt()
     }
 }
@@ -68,7 +68,7 @@ fn pairs(n: usize) -> i64 {
     n as i64 * (n as i64 - 1) / 2
 }
 
-/// Each document's grade as its number among the distinct grades, from 1.
+/// The index of each document's label among the distinct labels, from 1.
 fn grade_numbers(labels: &[f32]) -> Vec<usize> {
     let mut distinct: Vec<f32> = labels.iter().map(|&l| grade(l)).collect();
     distinct.sort_unstable_by(f32::total_cmp);
@@ -76,7 +76,7 @@ fn grade_numbers(labels: &[f32]) -> Vec<usize> {
     labels.iter().map(|&l| distinct.partition_point(|&g| g < grade(l)) + 1).collect()
 }
 
-/// How many documents of each grade number have been seen: a Fenwick tree.
+/// The number of documents seen with each label index, in a Fenwick tree.
 struct Counts {
     tree: Vec<i64>,
     each: Vec<i64>,

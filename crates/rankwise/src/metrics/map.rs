@@ -4,8 +4,8 @@
 //! AP@k = 1/R Σ_{i ≤ k, i relevant} P@i          R relevant documents, or min(R, k)
 //! ```
 //! Among m tied documents at ranks s+1 … s+m, of which r are relevant, with h relevant ones before them, the
-//! j-th place is relevant with probability r/m and then expects `(j−1)(r−1)/(m−1)` relevant ones before it in
-//! the group:
+//! j-th place is relevant with probability r/m, and then `(j−1)(r−1)/(m−1)` relevant ones are expected before it in the
+//! group:
 //!
 //! ```text
 //! E = Σ_j r/m · (h + 1 + (j−1)(r−1)/(m−1)) / (s+j)
@@ -13,31 +13,31 @@
 
 use super::conventions::{ApDivisor, ApTies};
 use super::hits::{none_relevant, relevant, relevant_among};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "map",
         title: "Average precision (mean: MAP)",
-        summary: "The precision at the rank of each relevant document, summed and divided by their number.",
+        summary: "The mean, over relevant documents, of the precision at their rank.",
         citations: &["buckley2000evaluating"],
     },
-    aliases: &["ap"],
+    aliases: &["ap", "map_cut", "average_precision", "average_precision_score", "mean_average_precision"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["threshold", "ap-divisor", "ap-ties"],
     make: |request| {
         let c = &request.conventions;
-        let measure = AveragePrecision {
+        let formula = AveragePrecision {
             threshold: c.threshold,
             divisor: c.ap_divisor,
             ties: c.ap_ties,
             depth: request.depth(),
         };
-        request.build(&ENTRY.card, measure)
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -48,7 +48,7 @@ struct AveragePrecision {
     depth: usize,
 }
 
-impl Measure for AveragePrecision {
+impl MetricFormula for AveragePrecision {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }
@@ -65,8 +65,8 @@ impl Measure for AveragePrecision {
 }
 
 impl AveragePrecision {
-    /// The precisions at relevant documents, summed. Relevance is gathered as bits, 64 documents at a time: a
-    /// branch for each document could not be foreseen and took twice as long.
+    /// The sum of the precisions at relevant documents. Relevance is packed into 64 bits at a time, because an
+    /// unpredictable branch per document takes twice as long.
     fn sum(&self, labels: &[f32], ranking: &Ranking) -> f64 {
         let (mut sum, mut hits) = (0.0, 0.0);
         let seen = &ranking.order()[..ranking.len().min(self.depth)];
@@ -82,7 +82,7 @@ impl AveragePrecision {
         sum
     }
 
-    /// The expectation of that sum where documents are tied.
+    /// The expectation of that sum if documents are tied.
     fn expected_sum(&self, labels: &[f32], ranking: &Ranking) -> f64 {
         let (mut sum, mut hits) = (0.0, 0.0);
         for group in ranking.groups().take_while(|g| g.start < self.depth) {

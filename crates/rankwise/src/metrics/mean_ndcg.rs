@@ -3,39 +3,39 @@
 //! ```text
 //! MeanNDCG = 1/n Σ_{k=1}^{n} NDCG@k
 //! ```
-//! with n the number of documents of the query; `mean-ndcg@10` takes the first ten cuts.
+//! with n documents in the query; `mean-ndcg@10` is the mean of the first ten cuts.
 
 use super::ndcg::Ndcg;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "mean-ndcg",
         title: "Mean NDCG over all cuts",
         summary: "The mean of NDCG@1, NDCG@2, … up to the number of documents, or up to k.",
         citations: &["qin2010letor"],
     },
-    aliases: &["meanndcg"],
+    aliases: &[],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["gain", "discount", "threshold"],
     make: |request| {
-        let measure = MeanNdcg(Ndcg::new(&request.conventions, request.depth()));
-        request.build(&ENTRY.card, measure)
+        let formula = MeanNdcg(Ndcg::new(&request.conventions, request.depth()));
+        request.build(&ENTRY.card, formula)
     },
 };
 
 struct MeanNdcg(Ndcg);
 
-impl Measure for MeanNdcg {
+impl MetricFormula for MeanNdcg {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.0.is_undefined(labels)
     }
 
-    /// The expectation of a mean is the mean of expectations, each a ratio with a fixed divisor.
+    /// The expectation of a mean is the mean of expectations, because each ratio has a fixed divisor.
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
         let dcg = &self.0.0;
         let cuts = dcg.depth.min(labels.len());

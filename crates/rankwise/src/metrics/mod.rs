@@ -1,9 +1,8 @@
-//! How good is an order? Measures, their conventions and presets, and evaluation over a data set.
+//! Ranking metrics, their conventions and presets, and evaluation of a data set.
 //!
-//! A measure is one file and one line in [`METRICS`]. It says what a ranking with ties is *expected* to be
-//! worth, over all orders of the tied documents, in closed form; a ranking without ties is the special case.
-//! What a query without relevant documents counts, how ties are treated and the like stand in
-//! [`Conventions`].
+//! A metric is one file and one line in [`METRICS`]. For a ranking with ties it gives the exact expectation over all
+//! orders of the tied documents, in closed form. [`Conventions`] decide everything on which tools differ, such as gains,
+//! tie rules and queries without relevant documents.
 //!
 //! ```
 //! use rankwise::metrics::{Conventions, parse};
@@ -41,67 +40,99 @@ use crate::card::Card;
 use crate::rank::{RankRule, Ranking, Sorter};
 use serde::Serialize;
 
-pub use conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop, option_names};
+pub use conventions::{
+    ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, StopProbability, option_names,
+};
 pub(crate) use dcg::Dcg;
 pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::{find, parse, parse_list};
 
-/// A measure of one query's ranking; greater is better.
+/// A metric of one query's ranking; greater is better.
+///
+/// [`parse`] makes the metrics of this library. A metric of your own implements five methods:
+///
+/// ```
+/// use rankwise::metrics::{Conventions, Empty, Metric};
+/// use rankwise::rank::{Ranking, Sorter};
+///
+/// /// The label of the first document.
+/// struct FirstLabel(Conventions);
+///
+/// impl Metric for FirstLabel {
+///     fn name(&self) -> String {
+///         "first-label".into()
+///     }
+///     fn conventions(&self) -> &Conventions {
+///         &self.0
+///     }
+///     fn empty(&self) -> Empty {
+///         Empty::Zero
+///     }
+///     fn is_undefined(&self, labels: &[f32]) -> bool {
+///         labels.is_empty()
+///     }
+///     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64> {
+///         ranking.order().first().map(|&d| f64::from(labels[d as usize]))
+///     }
+/// }
+///
+/// let metric = FirstLabel(Conventions::default());
+/// assert_eq!(metric.value_of_scores(&[0.0, 2.0], &[0.1, 0.9], &mut Sorter::default()), Some(2.0));
+/// ```
 pub trait Metric: Send + Sync {
-    /// Its name as a user would type it: `ndcg@10`.
+    /// The name, as in `ndcg@10`.
     fn name(&self) -> String;
 
-    /// The choices it was made with.
+    /// The conventions it follows.
     fn conventions(&self) -> &Conventions;
 
-    /// What a query counts for which the measure is not defined.
+    /// The value of a query for which the metric is undefined.
     fn empty(&self) -> Empty;
 
-    /// Whether the measure is not defined for a query, as a rule because nothing in it is relevant.
+    /// Whether the metric is undefined for a query, usually because it has no relevant documents.
     fn is_undefined(&self, labels: &[f32]) -> bool;
 
-    /// The value for one query, or `None` where its conventions skip the query.
+    /// The value for one query, or `None` if the conventions skip the query.
     ///
-    /// `labels` are the grades of all documents, NaN where a document is unjudged; `ranking` orders those
-    /// that were retrieved.
+    /// `labels` are those of all documents, NaN for unjudged ones; `ranking` has the documents that were retrieved.
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64>;
 
-    /// How scores are to become the ranking it is given.
+    /// How scores become the ranking that [`value`](Self::value) expects.
     fn rank_rule(&self) -> RankRule {
         self.conventions().rank_rule()
     }
 
-    /// How many places from the first on decide its value; `usize::MAX` where all may.
+    /// The number of top ranks that decide the value; `usize::MAX` if all may.
     fn depth(&self) -> usize {
         usize::MAX
     }
 
-    /// The value of one query's scores, none of them NaN. `sorter` is memory to reuse.
+    /// The value for the scores of one query, none of which may be NaN. `sorter` is reusable memory.
     fn value_of_scores(&self, labels: &[f32], scores: &[f64], sorter: &mut Sorter) -> Option<f64> {
         self.value(labels, sorter.rank_top(scores, labels, self.rank_rule(), self.depth()))
     }
 }
 
-/// What one file of this room defines: the measure where it is defined.
-trait Measure: Send + Sync {
-    /// Whether the query leaves it undefined.
+/// The formula of a metric, for queries that define it: what one file of this module implements.
+trait MetricFormula: Send + Sync {
+    /// Whether the metric is undefined for the query.
     fn is_undefined(&self, labels: &[f32]) -> bool;
 
-    /// Its expectation over all orders that the ranking leaves open, for a query that defines it.
+    /// The expectation over all orders of tied documents, for a query that defines the metric.
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64;
 }
 
-/// A measure with its name and conventions.
+/// A formula with its name and conventions.
 struct Named<M> {
     name: String,
     conventions: Conventions,
     empty: Empty,
     depth: usize,
-    measure: M,
+    formula: M,
 }
 
-impl<M: Measure> Metric for Named<M> {
+impl<M: MetricFormula> Metric for Named<M> {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -115,7 +146,7 @@ impl<M: Measure> Metric for Named<M> {
     }
 
     fn is_undefined(&self, labels: &[f32]) -> bool {
-        self.measure.is_undefined(labels)
+        self.formula.is_undefined(labels)
     }
 
     fn depth(&self) -> usize {
@@ -123,8 +154,8 @@ impl<M: Measure> Metric for Named<M> {
     }
 
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64> {
-        if !self.measure.is_undefined(labels) {
-            return Some(self.measure.expectation(labels, ranking));
+        if !self.formula.is_undefined(labels) {
+            return Some(self.formula.expectation(labels, ranking));
         }
         match self.empty {
             Empty::Zero => Some(0.0),
@@ -134,27 +165,35 @@ impl<M: Measure> Metric for Named<M> {
     }
 }
 
-/// A measure in the list, with what can be claimed of it.
+/// A metric in the list [`METRICS`].
 #[derive(Serialize)]
-pub struct Entry {
-    /// Name, title, meaning and source.
+pub struct MetricEntry {
+    /// Name, title, summary and papers.
     #[serde(flatten)]
     pub card: Card,
-    /// Other names it answers to.
+    /// Other names it is accepted under, among them those of other tools. Case, `-` and `_` make no difference, so
+    /// a spelling such as `Bpref` needs no entry.
     pub aliases: &'static [&'static str],
-    /// Its least and, where there is one, greatest value.
+    /// The least and, if there is one, the greatest value.
     pub range: (f64, Option<f64>),
-    /// What it does with a query that leaves it undefined.
+    /// When it is undefined, and the value then.
     pub empty: &'static str,
-    /// Whether it can be cut: `@k`.
+    /// Whether it accepts a cut, `@k`.
     pub cut: bool,
-    /// The conventions it looks at, beside those that all measures do: `empty`, `ties` and `scores`.
+    /// The conventions it depends on, besides those of all metrics: `empty`, `ties` and `scores`.
     pub options: &'static [&'static str],
     #[serde(skip)]
     make: fn(Request) -> Box<dyn Metric>,
 }
 
-/// What a user asked for, understood and checked.
+impl MetricEntry {
+    /// The canonical name, then the aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.card.name).chain(self.aliases.iter().copied())
+    }
+}
+
+/// A parsed and checked specification of a metric.
 struct Request {
     name: String,
     conventions: Conventions,
@@ -162,24 +201,24 @@ struct Request {
 }
 
 impl Request {
-    /// How far down the ranking the measure looks.
+    /// The number of top ranks that count.
     fn depth(&self) -> usize {
         self.cut.unwrap_or(usize::MAX)
     }
 
-    /// The measure as a metric, under the conventions for the one called `card`.
-    fn build<M: Measure + 'static>(self, card: &Card, measure: M) -> Box<dyn Metric> {
+    /// The metric with this formula, under the conventions for the one called `card`.
+    fn build<M: MetricFormula + 'static>(self, card: &Card, formula: M) -> Box<dyn Metric> {
         let empty = self.conventions.empty_for(card.name);
         let depth = self.depth();
-        Box::new(Named { name: self.name, empty, depth, conventions: self.conventions, measure })
+        Box::new(Named { name: self.name, empty, depth, conventions: self.conventions, formula })
     }
 }
 
-/// How most measures treat a query without relevant documents.
-const BY_CONVENTION: &str = "nothing relevant: 0, 1 or skipped, as `empty` says";
+/// How most metrics treat a query without relevant documents.
+const BY_CONVENTION: &str = "no relevant documents: 0, 1 or skipped, depending on `empty`";
 
-/// Every measure there is.
-pub static METRICS: &[Entry] = &[
+/// Every metric.
+pub static METRICS: &[MetricEntry] = &[
     ndcg::ENTRY,
     dcg::ENTRY,
     mean_ndcg::ENTRY,

@@ -1,29 +1,28 @@
 //! Reciprocal rank of the first relevant document; its mean over queries is MRR (Voorhees 1999).
 //!
-//! Among m tied documents at ranks s+1 … s+m, of which r are relevant, the first relevant one stands at the
-//! j-th place with probability `r/(m−j+1) · Π_{i<j} (m−r−i+1)/(m−i+1)`.
+//! Among m tied documents at ranks s+1 … s+m, of which r are relevant, the first relevant one is at the j-th
+//! place with probability `r/(m−j+1) · Π_{i<j} (m−r−i+1)/(m−i+1)`.
 
 use super::hits::{none_relevant, relevant_among};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "mrr",
         title: "Reciprocal rank (mean: MRR)",
-        summary: "One divided by the rank of the first relevant document; 0 when there is none in the \
-             first k.",
+        summary: "One divided by the rank of the first relevant document; 0 if there is none in the first k.",
         citations: &["voorhees1999trec8qa"],
     },
-    aliases: &["rr"],
+    aliases: &["rr", "recip_rank", "reciprocal_rank"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["threshold"],
     make: |request| {
-        let measure = ReciprocalRank { threshold: request.conventions.threshold, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = ReciprocalRank { threshold: request.conventions.threshold, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -32,7 +31,7 @@ struct ReciprocalRank {
     depth: usize,
 }
 
-impl Measure for ReciprocalRank {
+impl MetricFormula for ReciprocalRank {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }
@@ -51,7 +50,7 @@ impl Measure for ReciprocalRank {
     }
 }
 
-/// `Σ_j P(the first relevant document of a group stands at place j) · worth(j)` over the first `inside`
+/// `Σ_j P(the first relevant document of a group is at place j) · worth(j)` over the first `inside`
 /// places (from 0) of a group of `size` documents, `found` of them relevant.
 pub(super) fn first_found(size: usize, found: usize, inside: usize, worth: impl Fn(usize) -> f64) -> f64 {
     let (mut sum, mut none_before) = (0.0, 1.0);

@@ -2,31 +2,31 @@
 //! 2005).
 //!
 //! ```text
-//! NDCG@k = DCG@k / max over all orders of DCG@k
+//! NDCG@k = DCG@k / max over all rankings of DCG@k
 //! ```
-//! The best order is that of all judged documents, retrieved or not.
+//! The best ranking is that of all judged documents, retrieved or not.
 
 use super::conventions::Conventions;
 use super::dcg::Dcg;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "ndcg",
         title: "Normalised discounted cumulative gain",
-        summary: "DCG@k divided by the DCG@k of the best order of all judged documents.",
+        summary: "DCG@k divided by the DCG@k of the best ranking of all judged documents.",
         citations: &["jarvelin2002cumulated", "burges2005ranknet"],
     },
-    aliases: &[],
+    aliases: &["ndcg_cut", "ndcg_score", "lambdarank", "rank_xendcg"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["gain", "discount", "threshold"],
     make: |request| {
-        let measure = Ndcg::new(&request.conventions, request.depth());
-        request.build(&ENTRY.card, measure)
+        let formula = Ndcg::new(&request.conventions, request.depth());
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -38,7 +38,7 @@ impl Ndcg {
     }
 }
 
-impl Measure for Ndcg {
+impl MetricFormula for Ndcg {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.0.gains.are_zero(labels)
     }
@@ -55,7 +55,7 @@ mod tests {
 
     /// The worked example of the short introduction to learning to rank (Li 2011), its Table 1.
     #[test]
-    fn the_introductions_example() {
+    fn the_worked_example_of_an_introduction() {
         let (given, best) = ([2.0, 3.0, 2.0, 3.0, 1.0, 1.0, 1.0], [3.0, 3.0, 2.0, 2.0, 1.0, 1.0, 1.0]);
         let values = |name: &str, labels: &[f32]| {
             [1, 2, 3].map(|k| {

@@ -1,12 +1,12 @@
-//! Precision: the share of relevant documents among the first k, or among all that were retrieved.
+//! Precision: the fraction of relevant documents among the first k, or among all that were retrieved.
 
 use super::conventions::PDivisor;
 use super::hits::{expected_hits, none_relevant, precision_divisor};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "p",
         title: "Precision",
@@ -14,15 +14,15 @@ pub(super) const ENTRY: Entry = Entry {
              short lists).",
         citations: &["vanrijsbergen1979information"],
     },
-    aliases: &["precision"],
+    aliases: &["precision", "pre", "set_P", "PrecisionAt"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["threshold", "p-divisor"],
     make: |request| {
         let c = &request.conventions;
-        let measure = Precision { threshold: c.threshold, divisor: c.p_divisor, cut: request.cut };
-        request.build(&ENTRY.card, measure)
+        let formula = Precision { threshold: c.threshold, divisor: c.p_divisor, cut: request.cut };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -32,7 +32,7 @@ struct Precision {
     cut: Option<usize>,
 }
 
-impl Measure for Precision {
+impl MetricFormula for Precision {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

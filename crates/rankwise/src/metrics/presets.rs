@@ -1,6 +1,6 @@
-//! Presets: the conventions of other tools, so that their figures can be had to the last digit.
+//! Presets: the conventions of other tools, to reproduce their figures exactly.
 
-use super::conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, Stop};
+use super::conventions::{ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, StopProbability};
 use crate::card::{self, Card};
 use crate::error::Result;
 use crate::rank::{ScoreBits, Ties};
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Named conventions.
 #[derive(Serialize)]
 pub struct Preset {
-    /// Name, tool, what sets it apart.
+    /// Name, tool, and its conventions in words.
     #[serde(flatten)]
     pub card: Card,
     #[serde(skip)]
@@ -37,14 +37,14 @@ const fn card(
     Card { name, title, summary, citations: source }
 }
 
-/// Every preset there is.
+/// Every preset.
 pub static PRESETS: &[Preset] = &[
     Preset {
         card: card(
             "default",
             "Rankwise",
-            "Gain 2^r−1, discount 1/log2(1+rank), exact expectation over ties, queries without relevant \
-                 documents count 0.",
+            "Gain 2^r−1, discount 1/log2(1+rank), exact expectation over ties. Queries without relevant documents \
+                 (empty queries) count 0.",
             &[],
         ),
         make: Conventions::default,
@@ -53,8 +53,7 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "trec",
             "trec_eval",
-            "Linear gain; scores compared in single precision, ties by descending document id; empty \
-                 queries count 0.",
+            "Linear gain; scores in single precision; ties by descending document id; empty queries count 0.",
             &["buckley2004trec"],
         ),
         make: || Conventions {
@@ -68,26 +67,21 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "letor",
             "LETOR 3.0 scripts",
-            "Gain 2^r−1, no discount at rank 2, ties in input order; grade 1 is relevant; empty queries \
+            "Gain 2^r−1; no discount at rank 2; ties in input order; labels from 1 are relevant; empty queries \
                  count 0.",
             &["qin2010letor"],
         ),
         make: letor,
     },
     Preset {
-        card: card(
-            "mslr",
-            "MSLR scripts",
-            "As letor, with grade 2 the least that is relevant.",
-            &["qin2013letor4"],
-        ),
+        card: card("mslr", "MSLR scripts", "Like letor, but labels from 2 are relevant.", &["qin2013letor4"]),
         make: || Conventions { threshold: 2.0, ..letor() },
     },
     Preset {
         card: card(
             "lightgbm",
             "LightGBM",
-            "Gain 2^r−1, ties in input order, AP@k divided by min(R,k); empty queries count 1.",
+            "Gain 2^r−1; ties in input order; AP@k divided by min(R, k); empty queries count 1.",
             &["ke2017lightgbm"],
         ),
         make: || Conventions {
@@ -101,8 +95,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "xgboost",
             "XGBoost",
-            "As lightgbm, with scores in single precision and a cut at 32 where none is given; P divides \
-                 by min(k,n) and counts empty queries 0.",
+            "Like lightgbm, but scores in single precision, cut 32 if none is given, P@k divided by min(k, n), and \
+                 empty queries count 0 in P.",
             &["chen2016xgboost"],
         ),
         make: || Conventions {
@@ -120,8 +114,8 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "catboost",
             "CatBoost",
-            "Linear gain, least relevant first among ties, AP@k divided by min(R,k), P by min(k,n); ERR \
-                 reads grades as probabilities; empty queries count 1 in NDCG and recall, else 0.",
+            "Linear gain; least relevant first among ties; AP@k divided by min(R, k), P@k by min(k, n); labels are \
+                 probabilities in ERR; empty queries count 1 in NDCG and recall, else 0.",
             &["prokhorenkova2018catboost"],
         ),
         make: || Conventions {
@@ -130,7 +124,7 @@ pub static PRESETS: &[Preset] = &[
             empty_except: ["ndcg", "recall"].map(|name| (name.to_owned(), Empty::One)).into(),
             ap_divisor: ApDivisor::Min,
             p_divisor: PDivisor::Min,
-            stop: Stop::Grade,
+            stop: StopProbability::Grade,
             ..Conventions::default()
         },
     },
@@ -138,8 +132,7 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "sklearn",
             "scikit-learn",
-            "Linear gain; ties averaged, except that AP sees tied documents all at once; empty queries \
-                 count 0.",
+            "Linear gain; ties averaged, except that AP treats tied documents as seen at once; empty queries count 0.",
             &["pedregosa2011scikit"],
         ),
         make: || Conventions { gain: Gain::Linear, ap_ties: ApTies::Threshold, ..Conventions::default() },
@@ -161,9 +154,9 @@ pub static PRESETS: &[Preset] = &[
     Preset {
         card: card(
             "papers",
-            "Structured and conditional learning papers",
-            "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth\
-                  losses and on conditional models.",
+            "Papers on structured and conditional models",
+            "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth losses and \
+                 on conditional models.",
             &["chakrabarti2008structured", "dubey2009conditional"],
         ),
         make: || Conventions { gain: Gain::Binary, discount: Discount::Letor, ..Conventions::default() },

@@ -1,15 +1,15 @@
-//! R-precision: precision at R, the number of relevant documents; there precision and recall are equal.
+//! R-precision: precision at R, the number of relevant documents; where precision and recall are equal.
 
 use super::hits::{expected_hits, none_relevant, relevant};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "r-precision",
         title: "R-precision",
-        summary: "The share of relevant documents among the first R, where R documents are relevant.",
+        summary: "The fraction of relevant documents among the first R, where R is the number of relevant documents.",
         citations: &["buckley2000evaluating"],
     },
     aliases: &["rprec"],
@@ -18,8 +18,8 @@ pub(super) const ENTRY: Entry = Entry {
     cut: false,
     options: &["threshold"],
     make: |request| {
-        let measure = RPrecision { threshold: request.conventions.threshold };
-        request.build(&ENTRY.card, measure)
+        let formula = RPrecision { threshold: request.conventions.threshold };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -27,7 +27,7 @@ struct RPrecision {
     threshold: f32,
 }
 
-impl Measure for RPrecision {
+impl MetricFormula for RPrecision {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

@@ -1,19 +1,19 @@
-//! Rank-biased precision (Moffat and Zobel 2008): a user goes on to the next document with probability p.
+//! Rank-biased precision (Moffat and Zobel 2008): a user continues to the next document with probability p.
 //!
 //! ```text
 //! RBP = (1−p) Σᵢ gain(rᵢ) p^(i−1)
 //! ```
 
 use super::gains::Gains;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "rbp",
         title: "Rank-biased precision",
-        summary: "The gain per document seen by a user who goes on to the next one with a fixed probability.",
+        summary: "The expected gain per document for a user who continues to the next document with probability p.",
         citations: &["moffat2008rank"],
     },
     aliases: &[],
@@ -23,12 +23,12 @@ pub(super) const ENTRY: Entry = Entry {
     options: &["persistence", "rbp-gain", "threshold"],
     make: |request| {
         let c = &request.conventions;
-        let measure = RankBiasedPrecision {
+        let formula = RankBiasedPrecision {
             gains: Gains::new(c.rbp_gain, c),
             persistence: c.persistence,
             depth: request.depth(),
         };
-        request.build(&ENTRY.card, measure)
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -38,7 +38,7 @@ struct RankBiasedPrecision {
     depth: usize,
 }
 
-impl Measure for RankBiasedPrecision {
+impl MetricFormula for RankBiasedPrecision {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.gains.are_zero(labels)
     }

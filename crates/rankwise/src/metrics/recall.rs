@@ -1,26 +1,26 @@
-//! Recall: the share of the relevant documents that stand among the first k, or were retrieved at all.
+//! Recall: the fraction of relevant documents that are among the first k, or were retrieved at all.
 
 use super::hits::{expected_hits, none_relevant, relevant};
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "recall",
         title: "Recall",
         summary: "The number of relevant documents among the first k, divided by the number of all \
-             relevant ones.",
+             relevant documents.",
         citations: &["vanrijsbergen1979information"],
     },
-    aliases: &[],
+    aliases: &["R", "set_recall", "SetR", "RecallAt"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["threshold"],
     make: |request| {
-        let measure = Recall { threshold: request.conventions.threshold, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = Recall { threshold: request.conventions.threshold, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -29,7 +29,7 @@ struct Recall {
     depth: usize,
 }
 
-impl Measure for Recall {
+impl MetricFormula for Recall {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

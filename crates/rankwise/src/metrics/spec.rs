@@ -1,91 +1,249 @@
-//! Measures by name: `ndcg@10`, `map`, `rbp:p=0.5`, `ndcg@1..10`, `p@5:t=2,err@10`.
+//! Metrics by name: `ndcg@10`, `map`, `rbp:p=0.5`, `ndcg@1..10`, `p@5:t=2,err@10`.
 //!
 //! ```text
 //! list  = spec { "," spec }
 //! spec  = name [ "@" k [ ".." k ] ] { ":" key "=" value }
 //! ```
-//! Options override the conventions for that measure alone.
+//! Options override the conventions for that metric alone. The spellings of other tools are accepted too:
+//!
+//! ```text
+//! ndcg_cut_10   ndcg_cut.5,10   P_10     trec_eval
+//! nDCG@10   AP(rel=2)@100   RBP(p=0.8)   ir-measures
+//! NDCG:top=10;type=Exp   PrecisionAt:top=10   CatBoost
+//! pre@10   ndcg@10-                      XGBoost (`-`: empty queries count 0)
+//! ```
+//! These are spellings only: the conventions stay those that were chosen, and the canonical name is printed.
 
 use super::conventions::full_name;
-use super::{Conventions, Entry, METRICS, Metric, Request};
+use super::{Conventions, METRICS, Metric, MetricEntry, Request};
 use crate::card;
 use crate::error::{Error, Result};
 
-/// The most measures a range such as `ndcg@1..10` may stand for.
+/// The most metrics a range such as `ndcg@1..10` may stand for.
 const MOST_CUTS: usize = 1000;
-/// The conventions that every measure looks at.
+/// The conventions that every metric depends on.
 const COMMON_OPTIONS: [&str; 3] = ["empty", "ties", "scores"];
+/// Options of other tools that mean the cut `k`.
+const CUT_OPTIONS: [&str; 3] = ["top", "cutoff", "k"];
 
-/// The measure called `name`, which may be an alias.
-pub fn find(name: &str) -> Result<&'static Entry> {
-    let wanted = name.to_lowercase().replace('_', "-");
-    let is_called = |e: &&Entry| e.card.name == wanted || e.aliases.contains(&wanted.as_str());
-    METRICS.iter().find(is_called).ok_or_else(|| {
-        let names: Vec<&str> = METRICS.iter().flat_map(|e| [&[e.card.name], e.aliases].concat()).collect();
-        card::unknown("measure", &shorten(name), &names)
-    })
+/// The metric called `name`, which may be an alias and may have a cut.
+pub fn find(name: &str) -> Result<&'static MetricEntry> {
+    Head::parse(name).map(|head| head.entry)
 }
 
-/// One measure, such as `ndcg@10:gain=linear`.
+/// One metric, such as `ndcg@10:gain=linear`.
+///
+/// ```
+/// use rankwise::metrics::{Conventions, parse};
+/// let conventions = Conventions::default();
+/// assert_eq!(parse("ndcg@10:gain=linear", &conventions)?.name(), "ndcg@10:gain=linear");
+/// assert_eq!(parse("recip_rank", &conventions)?.name(), "mrr");
+/// # Ok::<(), rankwise::Error>(())
+/// ```
 pub fn parse(spec: &str, conventions: &Conventions) -> Result<Box<dyn Metric>> {
     let mut metrics = parse_list(spec, conventions)?;
     match metrics.len() {
         1 => Ok(metrics.remove(0)),
-        n => Err(Error::parameter(format!("`{}` names {n} measures where one is wanted", shorten(spec)))),
+        n => Err(Error::parameter(format!("`{}` names {n} metrics; name one", shorten(spec)))),
     }
 }
 
-/// Measures separated by commas, in the order named; a range of cuts stands for one measure each.
+/// Metrics separated by commas, in the order named. A range of cuts stands for one metric per cut, and a number
+/// alone repeats the metric before it at that cut: `ndcg@5,10` is `ndcg@5,ndcg@10`.
 pub fn parse_list(specs: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metric>>> {
     conventions.check()?;
     let mut metrics = Vec::new();
-    for spec in specs.split(',') {
-        metrics.extend(parse_spec(spec.trim(), conventions)?);
+    let mut repeatable: Option<Head<'_>> = None;
+    for text in split_outside_parentheses(specs) {
+        let text = text.trim();
+        let spec = match &repeatable {
+            Some(head) if is_number(text) => {
+                Spec { head: Head { cuts: Some(text), ..head.clone() }, options: Vec::new() }
+            }
+            _ => Spec::parse(text)?,
+        };
+        metrics.extend(spec.make(text, conventions)?);
+        repeatable = (spec.head.cuts.is_some() && spec.options.is_empty()).then_some(spec.head);
     }
     Ok(metrics)
 }
 
-fn parse_spec(spec: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metric>>> {
-    let mut parts = spec.split(':');
-    let head = parts.next().unwrap_or_default();
-    let (name, cuts) = match head.split_once('@') {
-        Some((name, cuts)) => (name, Some(cuts)),
-        None => (head, None),
-    };
-    if name.is_empty() {
-        return Err(Error::parameter(format!(
-            "`{}` names no measure; write, for example, `ndcg@10,map`",
-            shorten(spec)
-        )));
+/// Splits at commas that are not between parentheses.
+fn split_outside_parentheses(specs: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut pieces) = (0usize, 0, Vec::new());
+    for (at, c) in specs.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                pieces.push(&specs[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
     }
-    let entry = find(name)?;
-    let mut own = conventions.clone();
-    let mut suffix = String::new();
-    for option in parts {
-        let (key, value) = set_option(entry, &mut own, option)?;
-        suffix += &format!(":{key}={value}");
-    }
-    let make = |cut: Option<usize>| {
-        let cut = cut.or(own.cut).filter(|_| entry.cut);
-        let at = cut.map_or_else(String::new, |k| format!("@{k}"));
-        let name = format!("{}{at}{suffix}", entry.card.name);
-        (entry.make)(Request { name, conventions: own.clone(), cut })
-    };
-    match cuts {
-        None => Ok(vec![make(None)]),
-        Some(_) if !entry.cut => Err(Error::parameter(format!(
-            "`{}` looks at the whole ranking and takes no `@k`",
-            entry.card.name
-        ))),
-        Some(cuts) => Ok(parse_cuts(cuts, spec)?.map(|k| make(Some(k))).collect()),
+    pieces.push(&specs[start..]);
+    pieces
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// What is written before the options: a metric and its cuts.
+#[derive(Clone)]
+struct Head<'a> {
+    entry: &'static MetricEntry,
+    /// What follows the `@`, or the number at the end of trec_eval's names.
+    cuts: Option<&'a str>,
+    /// The digits of ranx's `rbp.95`.
+    persistence: Option<&'a str>,
+}
+
+impl<'a> Head<'a> {
+    fn parse(text: &'a str) -> Result<Self> {
+        let head = |entry, cuts| Head { entry, cuts, persistence: None };
+        if let Some((name, cuts)) = text.split_once('@') {
+            return lookup(name).map(|entry| head(entry, Some(cuts))).ok_or_else(|| unknown(name));
+        }
+        if let Some(entry) = lookup(text) {
+            return Ok(head(entry, None));
+        }
+        let number = text.rfind(['_', '.']).filter(|&at| is_number(&text[at + 1..]));
+        let known = number.and_then(|at| Some((at, lookup(&text[..at])?)));
+        let Some((at, entry)) = known else { return Err(unknown(text)) };
+        let digits = &text[at + 1..];
+        match text.as_bytes()[at] == b'.' && entry.options.contains(&"persistence") {
+            true => Ok(Head { entry, cuts: None, persistence: Some(digits) }),
+            false => Ok(head(entry, Some(digits))),
+        }
     }
 }
 
-fn set_option<'a>(entry: &Entry, own: &mut Conventions, option: &'a str) -> Result<(&'static str, &'a str)> {
-    let Some((key, value)) = option.split_once('=') else {
-        return Err(Error::parameter(format!("`{}` is no option; write `name=value`", shorten(option))));
-    };
+/// The metric with this name or alias; case, `-` and `_` make no difference.
+fn lookup(name: &str) -> Option<&'static MetricEntry> {
+    let wanted = plain(name);
+    METRICS.iter().find(|e| e.names().any(|known| plain(known) == wanted))
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !['-', '_'].contains(c)).flat_map(char::to_lowercase).collect()
+}
+
+fn unknown(name: &str) -> Error {
+    let all: Vec<&str> = METRICS.iter().flat_map(MetricEntry::names).collect();
+    let canonical: Vec<&str> = METRICS.iter().map(|e| e.card.name).collect();
+    // `ndgc_cut_10` may be near `ndcg_cut` only without its number.
+    let unnumbered = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_' || c == '.');
+    match [name, unnumbered].into_iter().find(|n| card::nearest(n, &all).is_some()) {
+        Some(similar) => card::unknown("metric", &shorten(similar), &all),
+        None => card::unknown("metric", &shorten(name), &canonical),
+    }
+}
+
+/// One metric as written: `name@k:key=value`, or the same in another tool's spelling.
+struct Spec<'a> {
+    head: Head<'a>,
+    /// `key=value`, in the order written.
+    options: Vec<&'a str>,
+}
+
+impl<'a> Spec<'a> {
+    fn parse(spec: &'a str) -> Result<Self> {
+        let nameless = || {
+            let shown = shorten(spec);
+            Error::parameter(format!("`{shown}` names no metric; write, for example, `ndcg@10,map`"))
+        };
+        let head_end = spec.find([':', '(']).unwrap_or(spec.len());
+        let (mut head, mut rest) = spec.split_at(head_end);
+        let mut options = Vec::new();
+        let mut cut_after = None;
+        if let Some(inside) = rest.strip_prefix('(') {
+            let Some((arguments, after)) = inside.split_once(')') else {
+                return Err(Error::parameter(format!("`{}` lacks a closing parenthesis", shorten(spec))));
+            };
+            options.extend(arguments.split(',').map(str::trim).filter(|o| !o.is_empty()));
+            let cut_end = after.find(':').unwrap_or(after.len());
+            cut_after = Some(&after[..cut_end]).filter(|cut| !cut.is_empty());
+            rest = &after[cut_end..];
+        }
+        options.extend(rest.strip_prefix(':').into_iter().flat_map(|o| o.split([':', ';'])));
+        // XGBoost: empty queries count 0.
+        if let Some(shorter) = head.strip_suffix('-') {
+            head = shorter;
+            options.insert(0, "empty=zero");
+        }
+        if head.is_empty() || head.starts_with('@') {
+            return Err(nameless());
+        }
+        let mut head = Head::parse(head)?;
+        if let Some(cut) = cut_after {
+            head.set_cut(cut.strip_prefix('@').ok_or_else(|| stray(cut, spec))?, spec)?;
+        }
+        Ok(Spec { head, options })
+    }
+
+    /// The metrics, one per cut.
+    fn make(&self, spec: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metric>>> {
+        let mut head = self.head.clone();
+        let entry = head.entry;
+        let mut own = conventions.clone();
+        let mut suffix = String::new();
+        if let Some(digits) = head.persistence {
+            let value = format!("0.{digits}");
+            own.set("persistence", &value)?;
+            suffix += &format!(":persistence={value}");
+        }
+        for option in &self.options {
+            let Some((key, value)) = option.split_once('=') else {
+                let shown = shorten(option);
+                return Err(Error::parameter(format!("`{shown}` is not an option; write `name=value`")));
+            };
+            if CUT_OPTIONS.contains(&key) {
+                head.set_cut(value, spec)?;
+                continue;
+            }
+            let (key, value) = set_option(entry, &mut own, key, value)?;
+            suffix += &format!(":{key}={value}");
+        }
+        let make = |cut: Option<usize>| {
+            let cut = cut.or(own.cut).filter(|_| entry.cut);
+            let at = cut.map_or_else(String::new, |k| format!("@{k}"));
+            let name = format!("{}{at}{suffix}", entry.card.name);
+            (entry.make)(Request { name, conventions: own.clone(), cut })
+        };
+        match head.cuts {
+            None => Ok(vec![make(None)]),
+            Some(_) if !entry.cut => Err(Error::parameter(format!(
+                "`{}` depends on the whole ranking and takes no `@k`",
+                entry.card.name
+            ))),
+            Some(cuts) => Ok(parse_cuts(cuts, spec)?.map(|k| make(Some(k))).collect()),
+        }
+    }
+}
+
+impl<'a> Head<'a> {
+    fn set_cut(&mut self, cut: &'a str, spec: &str) -> Result<()> {
+        match self.cuts.replace(cut) {
+            None => Ok(()),
+            Some(_) => Err(Error::parameter(format!("`{}` has two cuts; give one", shorten(spec)))),
+        }
+    }
+}
+
+fn stray(text: &str, spec: &str) -> Error {
+    Error::parameter(format!("`{}` in `{}` is not a cut; write `@k`", shorten(text), shorten(spec)))
+}
+
+fn set_option<'a>(
+    entry: &MetricEntry,
+    own: &mut Conventions,
+    key: &'a str,
+    value: &'a str,
+) -> Result<(&'static str, &'a str)> {
     let known = [entry.options, &COMMON_OPTIONS].concat();
+    let (key, value) = foreign_option(key, value.trim_matches(['\'', '"']));
     let Some(key) = known.iter().copied().find(|k| *k == full_name(key)) else {
         return Err(card::unknown(&format!("option of `{}`", entry.card.name), &shorten(key), &known));
     };
@@ -93,11 +251,22 @@ fn set_option<'a>(entry: &Entry, own: &mut Conventions, option: &'a str) -> Resu
     Ok((key, value))
 }
 
+/// Options of ir-measures and CatBoost under the names they have here.
+fn foreign_option<'a>(key: &'a str, value: &'a str) -> (&'a str, &'a str) {
+    match (key, value) {
+        ("rel", _) => ("threshold", value),
+        ("dcg", "log2") | ("type", "Base") => ("gain", "linear"),
+        ("dcg", "exp-log2") | ("type", "Exp") => ("gain", "exp2"),
+        ("denominator", "LogPosition") => ("discount", "log2"),
+        _ => (key, value),
+    }
+}
+
 fn parse_cuts(cuts: &str, spec: &str) -> Result<std::ops::RangeInclusive<usize>> {
     let number = |text: &str| match text.parse::<u32>() {
         Ok(k) if k > 0 => Ok(k as usize),
         _ => Err(Error::parameter(format!(
-            "`{}` in `{}` is no cut; a cut is a whole number from 1 to {}",
+            "`{}` in `{}` is not a cut; a cut is a whole number from 1 to {}",
             shorten(text),
             shorten(spec),
             u32::MAX
@@ -109,7 +278,7 @@ fn parse_cuts(cuts: &str, spec: &str) -> Result<std::ops::RangeInclusive<usize>>
     let (first, last) = (number(first)?, number(last)?);
     if first > last || last - first >= MOST_CUTS {
         return Err(Error::parameter(format!(
-            "the cuts of `{}` must ascend, and be {MOST_CUTS} at most",
+            "the cuts of `{}` must ascend, and there can be at most {MOST_CUTS}",
             shorten(spec)
         )));
     }
@@ -146,14 +315,14 @@ mod tests {
     #[test]
     fn every_name_parses_to_itself() {
         for entry in METRICS {
-            for name in [&[entry.card.name], entry.aliases].concat() {
+            for name in entry.names() {
                 assert_eq!(names(name), [entry.card.name]);
             }
         }
     }
 
     #[test]
-    fn options_override_conventions_for_one_measure() {
+    fn options_override_conventions_for_one_metric() {
         let catboost = preset("catboost").unwrap();
         let metrics = parse_list("ndcg:gain=exp2,ndcg,ndcg:empty=skip,map", &catboost).unwrap();
         assert_eq!(metrics[0].conventions().gain, Gain::Exp2);
@@ -166,16 +335,170 @@ mod tests {
     fn mistakes_are_refused_with_a_hint() {
         let refusal = |spec: &str| parse(spec, &Conventions::default()).err().expect(spec).to_string();
         assert!(refusal("ndgc@10").contains("did you mean `ndcg`?"), "{}", refusal("ndgc@10"));
-        assert!(refusal("").contains("names no measure"));
-        assert!(refusal("@10").contains("names no measure"));
+        assert!(refusal("").contains("names no metric"));
+        assert!(refusal("@10").contains("names no metric"));
         assert!(refusal("auc@10").contains("takes no `@k`"));
         assert!(refusal("map:gain=linear").contains("unknown option of `map` `gain`"));
         assert!(refusal("ndcg:gain").contains("name=value"));
         assert!(refusal("ndcg@0").contains("whole number from 1"));
-        assert!(refusal("ndcg@1..10").contains("10 measures"));
+        assert!(refusal("ndcg@1..10").contains("10 metrics"));
         assert!(refusal("ndcg@9..1").contains("ascend"));
-        assert!(refusal("ndcg@1..9999999").contains("1000 at most"));
+        assert!(refusal("ndcg@1..9999999").contains("at most 1000"));
         assert!(refusal("f1@99999999999999999999").contains("whole number from 1"));
         assert!(refusal(&"x\n".repeat(1000)).len() < 400);
+    }
+
+    /// Each line: a tool, its spellings, and the names here.
+    const FOREIGN: &[(&str, &[(&str, &str)])] = &[
+        (
+            "trec_eval",
+            &[
+                ("ndcg", "ndcg"),
+                ("ndcg_cut_10", "ndcg@10"),
+                ("ndcg_cut.5", "ndcg@5"),
+                ("map", "map"),
+                ("map_cut_100", "map@100"),
+                ("recip_rank", "mrr"),
+                ("P_10", "p@10"),
+                ("P.10", "p@10"),
+                ("recall_100", "recall@100"),
+                ("Rprec", "r-precision"),
+                ("bpref", "bpref"),
+                ("success_5", "success@5"),
+                ("set_P", "p"),
+                ("set_recall", "recall"),
+                ("set_F", "f1"),
+            ],
+        ),
+        (
+            "ir-measures",
+            &[
+                ("nDCG@10", "ndcg@10"),
+                ("nDCG(dcg='exp-log2')@10", "ndcg@10:gain=exp2"),
+                ("AP", "map"),
+                ("AP@100", "map@100"),
+                ("AP(rel=2)@100", "map@100:threshold=2"),
+                ("RR", "mrr"),
+                ("RR@10", "mrr@10"),
+                ("P@10", "p@10"),
+                ("R@100", "recall@100"),
+                ("Success@5", "success@5"),
+                ("ERR@20", "err@20"),
+                ("RBP(p=0.8)", "rbp:persistence=0.8"),
+                ("RBP(rel=2,p=0.5)@10", "rbp@10:threshold=2:persistence=0.5"),
+                ("Rprec", "r-precision"),
+                ("Bpref", "bpref"),
+                ("SetP", "p"),
+                ("SetR", "recall"),
+                ("SetF", "f1"),
+            ],
+        ),
+        (
+            "LightGBM",
+            &[("ndcg", "ndcg"), ("lambdarank", "ndcg"), ("mean_average_precision", "map"), ("auc", "auc")],
+        ),
+        (
+            "XGBoost",
+            &[
+                ("ndcg@10", "ndcg@10"),
+                ("ndcg@10-", "ndcg@10:empty=zero"),
+                ("map", "map"),
+                ("map-", "map:empty=zero"),
+                ("pre@10", "p@10"),
+                ("pre", "p"),
+            ],
+        ),
+        (
+            "CatBoost",
+            &[
+                ("NDCG", "ndcg"),
+                ("NDCG:top=10", "ndcg@10"),
+                ("NDCG:top=10;type=Exp", "ndcg@10:gain=exp2"),
+                ("DCG:type=Base", "dcg:gain=linear"),
+                ("PrecisionAt:top=10", "p@10"),
+                ("RecallAt:top=10", "recall@10"),
+                ("MAP:top=10", "map@10"),
+                ("MRR", "mrr"),
+                ("MRR:top=5", "mrr@5"),
+                ("ERR:top=10", "err@10"),
+            ],
+        ),
+        (
+            "RankLib",
+            &[
+                ("MAP", "map"),
+                ("NDCG@10", "ndcg@10"),
+                ("DCG@10", "dcg@10"),
+                ("P@10", "p@10"),
+                ("RR@10", "mrr@10"),
+                ("ERR@10", "err@10"),
+            ],
+        ),
+        (
+            "ranx",
+            &[
+                ("hits@10", "success@10"),
+                ("hit_rate@10", "success@10"),
+                ("precision@10", "p@10"),
+                ("recall@10", "recall@10"),
+                ("f1@10", "f1@10"),
+                ("r-precision", "r-precision"),
+                ("mrr@10", "mrr@10"),
+                ("rbp.95", "rbp:persistence=0.95"),
+            ],
+        ),
+        (
+            "scikit-learn and SciPy",
+            &[
+                ("ndcg_score", "ndcg"),
+                ("dcg_score", "dcg"),
+                ("average_precision_score", "map"),
+                ("roc_auc_score", "auc"),
+                ("kendalltau", "kendall"),
+            ],
+        ),
+        ("the LETOR scripts", &[("MeanNDCG", "mean-ndcg")]),
+    ];
+
+    #[test]
+    fn names_of_other_tools_are_accepted() {
+        for (tool, spellings) in FOREIGN {
+            for (theirs, ours) in *spellings {
+                assert_eq!(names(theirs), [*ours], "{tool}");
+                assert_eq!(names(ours), [*ours]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_metric_is_reachable_by_a_name_of_another_tool_and_no_name_is_shared() {
+        for entry in METRICS {
+            let of_others = FOREIGN.iter().flat_map(|(_, spellings)| spellings.iter());
+            assert!(
+                of_others.clone().any(|(theirs, _)| find(theirs.split([':', '(']).next().unwrap())
+                    .is_ok_and(|e| e.card.name == entry.card.name)),
+                "{}",
+                entry.card.name
+            );
+        }
+        let mut seen = std::collections::HashSet::new();
+        for name in METRICS.iter().flat_map(MetricEntry::names) {
+            assert!(seen.insert(plain(name)), "`{name}` is listed twice");
+        }
+    }
+
+    #[test]
+    fn a_list_of_cuts_repeats_the_metric() {
+        assert_eq!(names("ndcg_cut.5,10,map"), ["ndcg@5", "ndcg@10", "map"]);
+        assert_eq!(names("P@1,3,5"), ["p@1", "p@3", "p@5"]);
+        assert_eq!(names("RBP(rel=1,p=0.5),AP"), ["rbp:threshold=1:persistence=0.5", "map"]);
+        let refusal = |spec: &str| parse_list(spec, &Conventions::default()).err().expect(spec).to_string();
+        assert!(refusal("map,10").contains("unknown metric `10`"), "{}", refusal("map,10"));
+        assert!(refusal("ndcg@5:top=10").contains("two cuts"));
+        assert!(refusal("RBP(p=0.8").contains("closing parenthesis"));
+        assert!(refusal("RBP(p=0.8)10").contains("write `@k`"));
+        assert!(refusal("bpref_10").contains("takes no `@k`"));
+        assert!(refusal("recip_rnk").contains("did you mean `recip_rank`?"), "{}", refusal("recip_rnk"));
+        assert!(refusal("ndgc_cut_10").contains("did you mean `ndcg_cut`?"), "{}", refusal("ndgc_cut_10"));
     }
 }

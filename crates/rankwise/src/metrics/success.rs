@@ -2,25 +2,25 @@
 
 use super::hits::{none_relevant, relevant_among};
 use super::mrr::first_found;
-use super::{BY_CONVENTION, Entry, Measure};
+use super::{BY_CONVENTION, MetricEntry, MetricFormula};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: MetricEntry = MetricEntry {
     card: Card {
         name: "success",
         title: "Success (hit rate)",
-        summary: "1 when any of the first k documents is relevant, else 0.",
+        summary: "1 if any of the first k documents is relevant, else 0.",
         citations: &["buckley2004trec"],
     },
-    aliases: &["hit", "hit-rate"],
+    aliases: &["hit", "hits", "hit_rate"],
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
     options: &["threshold"],
     make: |request| {
-        let measure = Success { threshold: request.conventions.threshold, depth: request.depth() };
-        request.build(&ENTRY.card, measure)
+        let formula = Success { threshold: request.conventions.threshold, depth: request.depth() };
+        request.build(&ENTRY.card, formula)
     },
 };
 
@@ -29,7 +29,7 @@ struct Success {
     depth: usize,
 }
 
-impl Measure for Success {
+impl MetricFormula for Success {
     fn is_undefined(&self, labels: &[f32]) -> bool {
         none_relevant(labels, self.threshold)
     }

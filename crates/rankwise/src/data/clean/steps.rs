@@ -1,4 +1,4 @@
-//! The steps of cleaning: what each is called, its options, and which documents it drops.
+//! The cleaning steps: names, options, and which documents each drops.
 
 use crate::card;
 use crate::data::identical::{identical_rows, is_zero};
@@ -9,29 +9,29 @@ use std::fmt;
 
 /// One step with its options.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum CleaningStep {
     ZeroRows,
     Conflicts { side: Side, grades: Grades, scope: Scope, zeros: Zeros, threshold: f32 },
     Near { side: Side, cosine: f64, threshold: f32 },
     EmptyQueries { lacking: Lacking, threshold: f32 },
 }
 
-/// Which of two conflicting documents goes.
+/// Which of two conflicting documents is dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Side {
     Both,
-    Bad,
-    Good,
+    NonRelevant,
+    Relevant,
 }
 
-/// When two grades are different.
+/// When two labels are different.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Grades {
     Binary,
     Graded,
 }
 
-/// Where conflicts are looked for.
+/// Where conflicts are searched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Scope {
     Query,
@@ -45,23 +45,34 @@ pub(super) enum Zeros {
     Compare,
 }
 
-/// What a query must lack to go.
+/// Which documents a query must lack to be dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Lacking {
     Relevant,
-    Irrelevant,
+    NonRelevant,
     Either,
 }
 
+/// Values by name; an alias follows the canonical name of its value.
 type Names<T> = &'static [(&'static str, T)];
-const SIDES: Names<Side> = &[("both", Side::Both), ("bad", Side::Bad), ("good", Side::Good)];
+const SIDES: Names<Side> = &[
+    ("both", Side::Both),
+    ("non-relevant", Side::NonRelevant),
+    ("relevant", Side::Relevant),
+    ("bad", Side::NonRelevant),
+    ("good", Side::Relevant),
+];
 const GRADES: Names<Grades> = &[("binary", Grades::Binary), ("graded", Grades::Graded)];
 const SCOPES: Names<Scope> = &[("query", Scope::Query), ("data", Scope::Data)];
 const ZEROS: Names<Zeros> = &[("skip", Zeros::Skip), ("compare", Zeros::Compare)];
-const LACKING: Names<Lacking> =
-    &[("relevant", Lacking::Relevant), ("irrelevant", Lacking::Irrelevant), ("either", Lacking::Either)];
+const LACKING: Names<Lacking> = &[
+    ("relevant", Lacking::Relevant),
+    ("non-relevant", Lacking::NonRelevant),
+    ("either", Lacking::Either),
+    ("irrelevant", Lacking::NonRelevant),
+];
 
-/// The steps of `papers`, and the options each step knows.
+/// The steps of `papers`, and the options of each.
 const STEPS: &[(&str, &[&str])] = &[
     ("zero-rows", &[]),
     ("conflicts", &["side", "grades", "scope", "zeros", "threshold"]),
@@ -78,7 +89,7 @@ impl<'a> Options<'a> {
         self.0.iter().rev().find(|(k, _)| *k == key).map(|(_, value)| *value)
     }
 
-    /// The value named for `key`, or else the first of `names`.
+    /// The value given for `key`, or the first of `names`.
     fn choice<T: Copy>(&self, key: &str, names: Names<T>) -> Result<T> {
         let Some(value) = self.get(key) else { return Ok(names[0].1) };
         let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
@@ -101,9 +112,9 @@ impl<'a> Options<'a> {
     }
 }
 
-impl Step {
+impl CleaningStep {
     /// The step called `name`, or the steps of the bundle of that name.
-    pub(super) fn named(name: &str, options: &[(&str, &str)]) -> Result<Vec<Step>> {
+    pub(super) fn named(name: &str, options: &[(&str, &str)]) -> Result<Vec<CleaningStep>> {
         let chosen: Vec<_> = STEPS.iter().filter(|(step, _)| name == "papers" || name == *step).collect();
         let known: Vec<&str> = chosen.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
         if let Some((key, _)) = options.iter().find(|(key, _)| !known.contains(key)) {
@@ -123,32 +134,34 @@ impl Step {
             .collect()
     }
 
-    fn from_options(name: &str, o: Options<'_>) -> Result<Step> {
+    fn from_options(name: &str, o: Options<'_>) -> Result<CleaningStep> {
         let threshold = o.threshold()?;
         Ok(match name {
-            "zero-rows" => Step::ZeroRows,
-            "conflicts" => Step::Conflicts {
+            "zero-rows" => CleaningStep::ZeroRows,
+            "conflicts" => CleaningStep::Conflicts {
                 side: o.choice("side", SIDES)?,
                 grades: o.choice("grades", GRADES)?,
                 scope: o.choice("scope", SCOPES)?,
                 zeros: o.choice("zeros", ZEROS)?,
                 threshold,
             },
-            "near" => Step::Near {
+            "near" => CleaningStep::Near {
                 side: o.choice("side", SIDES)?,
                 cosine: o.number("cosine", 0.99, 0.0, 1.0)?,
                 threshold,
             },
-            "empty-queries" => Step::EmptyQueries { lacking: o.choice("lacking", LACKING)?, threshold },
-            other => unreachable!("the step `{other}` is in no list"),
+            "empty-queries" => {
+                CleaningStep::EmptyQueries { lacking: o.choice("lacking", LACKING)?, threshold }
+            }
+            other => unreachable!("the step `{other}` is not in the list"),
         })
     }
 
-    /// For every document, whether it goes.
+    /// For every document, whether to drop it.
     pub(super) fn drops(&self, data: &Dataset) -> Vec<bool> {
         match *self {
-            Step::ZeroRows => (0..data.len()).into_par_iter().map(|r| is_zero(data.row(r))).collect(),
-            Step::Conflicts { side, grades, scope, zeros, threshold } => {
+            CleaningStep::ZeroRows => (0..data.len()).into_par_iter().map(|r| is_zero(data.row(r))).collect(),
+            CleaningStep::Conflicts { side, grades, scope, zeros, threshold } => {
                 let groups = match scope {
                     Scope::Query => (0..data.query_count())
                         .into_par_iter()
@@ -166,16 +179,18 @@ impl Step {
                 }
                 drop
             }
-            Step::Near { side, cosine, threshold } => per_query(data, |q| near(q, side, cosine, threshold)),
-            Step::EmptyQueries { lacking, threshold } => per_query(data, |q| {
-                let no_good = !q.labels().iter().any(|&l| l >= threshold);
-                let no_bad = !q.labels().iter().any(|&l| l < threshold);
-                let goes = match lacking {
-                    Lacking::Relevant => no_good,
-                    Lacking::Irrelevant => no_bad,
-                    Lacking::Either => no_good || no_bad,
+            CleaningStep::Near { side, cosine, threshold } => {
+                per_query(data, |q| near(q, side, cosine, threshold))
+            }
+            CleaningStep::EmptyQueries { lacking, threshold } => per_query(data, |q| {
+                let no_relevant = !q.labels().iter().any(|&l| l >= threshold);
+                let no_other = !q.labels().iter().any(|&l| l < threshold);
+                let drop = match lacking {
+                    Lacking::Relevant => no_relevant,
+                    Lacking::NonRelevant => no_other,
+                    Lacking::Either => no_relevant || no_other,
                 };
-                vec![goes; q.len()]
+                vec![drop; q.len()]
             }),
         }
     }
@@ -185,37 +200,38 @@ fn per_query(data: &Dataset, drops: impl Fn(Query<'_>) -> Vec<bool> + Sync) -> V
     (0..data.query_count()).into_par_iter().flat_map_iter(|q| drops(data.query(q))).collect()
 }
 
-/// Marks those of a group of equal rows that go: below the best class, above the worst, or all, where they differ.
+/// Marks the rows to drop among equal rows of different classes: those below the best, above the worst, or all.
 fn drop_conflicting(group: &[usize], class: impl Fn(usize) -> f32, side: Side, drop: &mut [bool]) {
     let best = group.iter().map(|&r| class(r)).fold(f32::NEG_INFINITY, f32::max);
     let worst = group.iter().map(|&r| class(r)).fold(f32::INFINITY, f32::min);
     for &r in group {
         drop[r] = match side {
             Side::Both => best > worst,
-            Side::Bad => class(r) < best,
-            Side::Good => class(r) > worst,
+            Side::NonRelevant => class(r) < best,
+            Side::Relevant => class(r) > worst,
         };
     }
 }
 
-/// Which documents of a query are nearly parallel to one of the other side.
+/// Which documents of a query are nearly parallel to one of the other relevance.
 fn near(q: Query<'_>, side: Side, cosine: f64, threshold: f32) -> Vec<bool> {
     let directions: Vec<Direction<'_>> = q.rows().map(Direction::of).collect();
-    let good: Vec<bool> = q.labels().iter().map(|&l| l >= threshold).collect();
+    let relevant: Vec<bool> = q.labels().iter().map(|&l| l >= threshold).collect();
     (0..q.len())
         .into_par_iter()
         .map(|i| {
-            let may_go = side == Side::Both || (side == Side::Good) == good[i];
-            may_go && {
+            let may_drop = side == Side::Both || (side == Side::Relevant) == relevant[i];
+            may_drop && {
                 let own = directions[i].spread();
-                (0..q.len())
-                    .any(|j| good[j] != good[i] && directions[i].cosine(&own, &directions[j]) > cosine)
+                (0..q.len()).any(|j| {
+                    relevant[j] != relevant[i] && directions[i].cosine(&own, &directions[j]) > cosine
+                })
             }
         })
         .collect()
 }
 
-/// A row and its length; missing values count as 0.
+/// A row and its Euclidean length; missing values count as 0.
 struct Direction<'a> {
     row: Row<'a>,
     length: f64,
@@ -227,7 +243,7 @@ impl<'a> Direction<'a> {
         Direction { row, length: squares.sqrt() }
     }
 
-    /// The values in f64 where the row is dense, for the fast product; a sparse row may be far too wide.
+    /// The values of a dense row in double precision, for the fast product. A sparse row may be too wide to expand.
     fn spread(&self) -> Vec<f64> {
         match self.row {
             Row::Dense(values) => {
@@ -237,7 +253,7 @@ impl<'a> Direction<'a> {
         }
     }
 
-    /// The cosine of the angle between two rows; NaN, which is above no bound, for rows of zeros.
+    /// The cosine of the angle between two rows. For a row of zeros it is NaN, which is above no bound.
     fn cosine(&self, own: &[f64], other: &Direction<'_>) -> f64 {
         let dot = match (self.row, other.row) {
             (Row::Sparse(a, x), Row::Sparse(b, y)) => sparse_dot(a, x, b, y),
@@ -265,11 +281,11 @@ fn name_of<T: PartialEq>(names: Names<T>, value: T) -> &'static str {
     names.iter().find(|(_, v)| *v == value).map_or("", |(name, _)| name)
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for CleaningStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Step::ZeroRows => f.write_str("zero-rows"),
-            Step::Conflicts { side, grades, scope, zeros, threshold } => write!(
+            CleaningStep::ZeroRows => f.write_str("zero-rows"),
+            CleaningStep::Conflicts { side, grades, scope, zeros, threshold } => write!(
                 f,
                 "conflicts:side={}:grades={}:scope={}:zeros={}:threshold={threshold}",
                 name_of(SIDES, side),
@@ -277,10 +293,10 @@ impl fmt::Display for Step {
                 name_of(SCOPES, scope),
                 name_of(ZEROS, zeros),
             ),
-            Step::Near { side, cosine, threshold } => {
+            CleaningStep::Near { side, cosine, threshold } => {
                 write!(f, "near:side={}:cosine={cosine}:threshold={threshold}", name_of(SIDES, side))
             }
-            Step::EmptyQueries { lacking, threshold } => {
+            CleaningStep::EmptyQueries { lacking, threshold } => {
                 write!(f, "empty-queries:lacking={}:threshold={threshold}", name_of(LACKING, lacking))
             }
         }

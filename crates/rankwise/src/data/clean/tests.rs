@@ -1,4 +1,4 @@
-//! Cleaning by hand; the counts on OHSUMED are in `tests/prepare_ohsumed.rs`.
+//! Cleaning checked by hand; the counts on OHSUMED are in `tests/prepare_ohsumed.rs`.
 
 use super::*;
 use crate::data::{Features, Parts};
@@ -33,9 +33,9 @@ fn sparse(data: &Dataset) -> Dataset {
     Dataset::new(parts).unwrap()
 }
 
-/// Query 1: a conflict (0, 1), a pair that differs in grade alone (2, 3), rows of zeros that conflict (4, 5).
-/// Query 2: the vector of documents 0 and 1 again (6), near it a bad one (7), one at an angle (8).
-/// Query 3: nothing relevant. Query 4: nothing irrelevant.
+/// Query 1: a conflict (0, 1), a pair that differs in label only (2, 3), rows of zeros that conflict (4, 5).
+/// Query 2: the vector of documents 0 and 1 again (6), near it a non-relevant one (7), one at an angle (8).
+/// Query 3: no relevant documents. Query 4: no non-relevant ones.
 fn mixed() -> Dataset {
     data(&[
         (1, 0.0, [1.0, 2.0]),
@@ -67,10 +67,11 @@ fn dropped(spec: &str) -> Vec<usize> {
 }
 
 #[test]
-fn every_reading_drops_what_it_says() {
+fn every_option_drops_the_documents_it_names() {
     assert_eq!(dropped("zero-rows"), [4, 5]);
     assert_eq!(dropped("conflicts"), [0, 1]);
     assert_eq!(dropped("conflicts:zeros=compare"), [0, 1, 4, 5]);
+    assert_eq!(dropped("conflicts:side=non-relevant"), [0]);
     assert_eq!(dropped("conflicts:side=bad"), [0]);
     assert_eq!(dropped("conflicts:side=good"), [1]);
     assert_eq!(dropped("conflicts:grades=graded"), [0, 1, 2, 3]);
@@ -80,18 +81,20 @@ fn every_reading_drops_what_it_says() {
     assert_eq!(dropped("conflicts:threshold=2"), [2, 3]);
     assert_eq!(dropped("near"), [0, 1, 6, 7]);
     assert_eq!(dropped("near:side=bad"), [0, 7]);
+    assert_eq!(dropped("near:side=relevant"), [1, 6]);
     assert_eq!(dropped("near:side=good"), [1, 6]);
     // cos((1, 2), (0, 5)) = 2/√5 = 0.894…
     assert_eq!(dropped("near:cosine=0.89:side=bad"), [0, 7, 8]);
     assert_eq!(dropped("near:cosine=0.895:side=bad"), [0, 7]);
     assert_eq!(dropped("empty-queries"), [9, 10]);
+    assert_eq!(dropped("empty-queries:lacking=non-relevant"), [11]);
     assert_eq!(dropped("empty-queries:lacking=irrelevant"), [11]);
     assert_eq!(dropped("empty-queries:lacking=either"), [9, 10, 11]);
 }
 
 #[test]
 fn steps_follow_each_other_and_are_counted() {
-    // Without both sides of its near pair query 2 has nothing relevant, and document 8 goes with it.
+    // Without both documents of its near pair, query 2 has no relevant document, so document 8 is dropped too.
     let (left, report) = Cleaner::parse("papers").unwrap().clean(mixed()).unwrap();
     assert_eq!(left.query_count(), 2);
     assert_eq!((report.documents_before, report.documents_after), (12, 3));
@@ -109,7 +112,7 @@ fn steps_follow_each_other_and_are_counted() {
 }
 
 #[test]
-fn options_of_the_bundle_reach_the_steps_that_know_them() {
+fn options_of_the_bundle_reach_the_steps_that_have_them() {
     let bundle = Cleaner::parse("papers:side=bad:cosine=0.995").unwrap();
     let spelled =
         Cleaner::parse("zero-rows,conflicts:side=bad,near:side=bad:cosine=0.995,empty-queries").unwrap();
@@ -118,14 +121,14 @@ fn options_of_the_bundle_reach_the_steps_that_know_them() {
 }
 
 #[test]
-fn every_card_is_a_step_and_slips_are_explained() {
+fn every_card_is_a_step_and_mistakes_are_explained() {
     for card in CLEANING {
         assert!(!Cleaner::parse(card.name).unwrap().steps.is_empty());
     }
     let refused = |spec: &str| Cleaner::parse(spec).unwrap_err().to_string();
     assert!(refused("zero-row").contains("did you mean `zero-rows`?"));
     assert!(refused("near:cosin=1").contains("did you mean `cosine`?"));
-    assert!(refused("near:side=evil").contains("known: both, bad, good"));
+    assert!(refused("near:side=evil").contains("known: both, non-relevant, relevant, bad, good"));
     assert!(refused("near:cosine=1.5").contains("`cosine=1.5`"));
     assert!(refused("near:cosine=nan").contains("`cosine=nan`"));
     assert!(refused("near:bad").contains("`bad` is not an option"));
@@ -141,7 +144,7 @@ fn nothing_left_is_an_error() {
 }
 
 #[test]
-fn missing_values_are_alike_and_are_not_zeros() {
+fn missing_values_are_equal_and_are_not_zeros() {
     let missing = data(&[(1, 0.0, [f32::NAN, 1.0]), (1, 1.0, [-f32::NAN, 1.0]), (1, 0.0, [f32::NAN, 0.0])]);
     for data in [sparse(&missing), missing] {
         let (left, _) = Cleaner::parse("zero-rows,conflicts").unwrap().clean(data).unwrap();
@@ -151,7 +154,7 @@ fn missing_values_are_alike_and_are_not_zeros() {
 }
 
 #[test]
-fn grades_are_counted_in_order() {
+fn labels_are_counted_in_order() {
     let labels = [2.0, -1.5, 0.0, -0.0, -3.0, 2.0];
     assert_eq!(count_grades(labels.into_iter()), [(-3.0, 1), (-1.5, 1), (0.0, 2), (2.0, 2)]);
 }

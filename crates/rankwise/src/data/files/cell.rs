@@ -1,11 +1,11 @@
-//! What one field of a table says, or a sentence on what is wrong with it.
+//! The value of one field of a table, or a message on what is wrong with it.
 
 use super::excerpt::quoted;
 use super::number;
 
 type Cell<T> = Result<T, String>;
 
-/// A feature; NaN where it is missing: empty, `NULL`, `NA` or `NaN`.
+/// A feature value; NaN if it is missing: empty, `NULL`, `NA` or `NaN`.
 pub(super) fn feature(text: &[u8], name: &str) -> Cell<f32> {
     match number::parse(text) {
         Some(value) if value.is_finite() => Ok(value),
@@ -13,7 +13,7 @@ pub(super) fn feature(text: &[u8], name: &str) -> Cell<f32> {
     }
 }
 
-/// Missing values, numbers with spaces around them, and what is no number.
+/// Missing values, numbers with spaces around them, and anything else.
 #[cold]
 fn unusual_feature(text: &[u8], name: &str) -> Cell<f32> {
     if text.is_empty() || number::is_missing(text) {
@@ -31,9 +31,9 @@ fn finite(text: &[u8], name: &str, expected: &str) -> Cell<f32> {
     }
 }
 
-/// A grade: a finite number.
+/// A label: a finite number.
 pub(super) fn label(text: &[u8], name: &str) -> Cell<f32> {
-    finite(text, name, "a number as the grade")
+    finite(text, name, "a number as the label")
 }
 
 /// A query's weight: finite, not negative.
@@ -47,7 +47,7 @@ pub(super) fn weight(text: &[u8], name: &str) -> Cell<f32> {
     }
 }
 
-/// Whole numbers may have been written as `3.0`; nothing and 0 mean that the position is not known.
+/// A position. Whole numbers may be written as `3.0`; an empty field and 0 mean that the position is unknown.
 pub(super) fn position(text: &[u8], name: &str) -> Cell<u32> {
     if feature(text, name).is_ok_and(f32::is_nan) {
         return Ok(0);

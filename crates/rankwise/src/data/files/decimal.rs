@@ -1,4 +1,4 @@
-//! Numbers as text: the fewest digits that read back as the same number.
+//! Numbers as text, with the fewest digits that read back as the same number.
 
 /// Appends `number`, which is finite: `1`, `0.25`, `1e-7`.
 pub(super) fn push_f32(text: &mut Vec<u8>, number: f32) {
@@ -10,7 +10,7 @@ pub(crate) fn push_f64(text: &mut Vec<u8>, number: f64) {
     push_whole(text, zmij::Buffer::new().format_finite(number));
 }
 
-/// Whole numbers go without the `.0` that is always there.
+/// Removes the `.0` of whole numbers.
 fn push_whole(text: &mut Vec<u8>, digits: &str) {
     text.extend_from_slice(digits.strip_suffix(".0").unwrap_or(digits).as_bytes());
 }

@@ -1,22 +1,23 @@
 //! Comma- and tab-separated tables with a header.
 //!
-//! The text is cut into blocks at line ends that are not in quotes; blocks are parsed side by side and put together
-//! in order, so that the result does not depend on the number of threads.
+//! The text is split into blocks at line ends that are not in quotes. Blocks are parsed in parallel and joined in order,
+//! so the result does not depend on the number of threads.
 
 use super::excerpt::quoted;
+use super::roles::Role;
 use super::source::{Origin, Source};
-use super::table::{Header, Role, Rows, Table};
+use super::table::{Header, Table, TableRows};
 use super::{Loaded, ReadOptions, cell, number};
 use crate::error::{Error, Place, Result};
 use memchr::{memchr, memchr_iter, memchr3, memrchr};
 use rayon::prelude::*;
 use std::io::Read;
 
-/// The size of a block, and how many are parsed side by side.
+/// The size of a block, and how many are parsed in parallel.
 const BLOCK_BYTES: usize = 1 << 19;
 const BLOCKS_AT_ONCE: usize = 16;
 
-/// A row longer than this is no row: more likely a quote was left open.
+/// The longest row; if one is longer, a quote is probably left open.
 const MAX_ROW_BYTES: usize = 1 << 26;
 
 /// Reads the sources, in order, as one data set.
@@ -41,7 +42,7 @@ pub(super) fn read(
             if batch.is_empty() {
                 break;
             }
-            let parsed: Vec<Result<Rows>> = batch.par_iter().map(|block| block.rows(&header)).collect();
+            let parsed: Vec<Result<TableRows>> = batch.par_iter().map(|block| block.rows(&header)).collect();
             for rows in parsed {
                 table.append(rows?)?;
             }
@@ -58,18 +59,18 @@ struct Block<'a> {
     file: &'a str,
     delimiter: u8,
     text: Vec<u8>,
-    /// Where the records to be read start in `text`.
+    /// Where the first record starts in `text`.
     start: usize,
     /// The line on which `text` starts, from 1.
     first_line: u64,
 }
 
-/// Cuts a source into blocks.
+/// Splits a source into blocks.
 struct Blocks {
     source: Source,
     origin: Origin,
     delimiter: u8,
-    /// What follows the last block, read already.
+    /// Text read beyond the last block.
     rest: Vec<u8>,
     line: u64,
     ended: bool,
@@ -124,7 +125,7 @@ impl Blocks {
             }
             if text.len() > MAX_ROW_BYTES {
                 let place = Place { file: self.origin.name().to_owned(), line: self.line, column: 1 };
-                let message = "the row that starts here does not end; is a quote left open?";
+                let message = "the row that starts here does not end; perhaps a quote is left open";
                 return Err(Error::parse(place, message));
             }
         };
@@ -147,8 +148,8 @@ impl Blocks {
     }
 }
 
-/// Where the last whole record of `text` ends: after a line end that is not in quotes; and the quote left open, if
-/// any.
+/// Where the last whole record of `text` ends (after a line end that is not in quotes), and the quote left open, if
+/// there is one.
 fn records_end(text: &[u8], delimiter: u8) -> (usize, Option<usize>) {
     let opens = |at: usize| at == 0 || [delimiter, b'\n', b'\r'].contains(&text[at - 1]);
     let (mut end, mut unquoted) = (0, 0);
@@ -164,7 +165,7 @@ fn records_end(text: &[u8], delimiter: u8) -> (usize, Option<usize>) {
     }
 }
 
-/// Just after the quote that closes a field; two quotes together are one in the field.
+/// The position after the quote that closes a field; two quotes together stand for one.
 fn closing_quote(text: &[u8], mut from: usize) -> Option<usize> {
     loop {
         let quote = from + memchr(b'"', &text[from..])?;
@@ -175,7 +176,7 @@ fn closing_quote(text: &[u8], mut from: usize) -> Option<usize> {
     }
 }
 
-/// Takes the header off the first block.
+/// Reads the header from the first block.
 fn read_header(block: &mut Block<'_>, options: &ReadOptions) -> Result<Header> {
     let mut at = block.skip_blank_lines(0);
     if at == block.text.len() {
@@ -198,8 +199,8 @@ fn read_header(block: &mut Block<'_>, options: &ReadOptions) -> Result<Header> {
 }
 
 impl Block<'_> {
-    fn rows(&self, header: &Header) -> Result<Rows> {
-        let mut rows = Rows::default();
+    fn rows(&self, header: &Header) -> Result<TableRows> {
+        let mut rows = TableRows::default();
         let mut scratch = Vec::new();
         let (mut at, mut counted, mut line) = (self.skip_blank_lines(self.start), 0, self.first_line);
         while at < self.text.len() {
@@ -212,12 +213,12 @@ impl Block<'_> {
         Ok(rows)
     }
 
-    /// Reads the row that starts at `start`; returns where its query id stands and where it ends.
+    /// Reads the row that starts at `start`; returns where its query id starts and where the row ends.
     fn row(
         &self,
         start: usize,
         header: &Header,
-        rows: &mut Rows,
+        rows: &mut TableRows,
         scratch: &mut Vec<u8>,
     ) -> Result<(usize, usize)> {
         let (mut at, mut query) = (start, start);
@@ -251,8 +252,8 @@ impl Block<'_> {
 
     /// The field that starts at `at`, without its quotes, and where it ends: at a delimiter or the end of the line.
     ///
-    /// As in the csv crate, a quote opens a field only as its first character, and what follows the closing one
-    /// still belongs to the field.
+    /// As in the csv crate, a quote opens a field only as its first character, and text after the closing quote
+    /// belongs to the field.
     fn field<'a>(&'a self, at: usize, scratch: &'a mut Vec<u8>) -> (&'a [u8], usize) {
         if self.text.get(at) != Some(&b'"') {
             let end = self.unquoted_end(at);
@@ -296,25 +297,25 @@ impl Block<'_> {
         Error::parse(Place { file: self.file.to_owned(), line, column }, message)
     }
 
-    /// The row has too few or too many fields; the last that it has or may have is to blame.
+    /// The error for a row with too few or too many fields; it points to the last field or the last one expected.
     fn ragged(&self, start: usize, header: &Header) -> Error {
         let (expected, mut scratch) = (header.names.len(), Vec::new());
-        let (mut found, mut at, mut blamed) = (0, start, start);
+        let (mut found, mut at, mut pointed) = (0, start, start);
         loop {
             let (_, end) = self.field(at, &mut scratch);
             found += 1;
-            blamed = if found <= expected { at } else { blamed };
+            pointed = if found <= expected { at } else { pointed };
             if self.text.get(end) != Some(&self.delimiter) {
                 break;
             }
             at = end + 1;
         }
-        self.error(blamed, format!("the row has {found} fields where the header has {expected} columns"))
+        self.error(pointed, format!("the row has {found} fields, but the header has {expected} columns"))
     }
 }
 
-impl Rows {
-    /// Adds one field; on failure, what is wrong with it.
+impl TableRows {
+    /// Adds one field; the error is a message on what is wrong with it.
     fn push(&mut self, text: &[u8], role: Role, name: &str) -> std::result::Result<(), String> {
         match role {
             Role::Feature => self.features.push(cell::feature(text, name)?),
@@ -323,6 +324,7 @@ impl Rows {
             Role::Document => self.documents.push(cell::id(text, name)?),
             Role::Weight => self.weights.push(cell::weight(text, name)?),
             Role::Position => self.positions.push(cell::position(text, name)?),
+            Role::Ignored => {}
         }
         Ok(())
     }
@@ -333,7 +335,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The independent opinion: the csv crate's records, their bytes only.
+    /// The records as the csv crate reads them, for comparison.
     fn by_csv_crate(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
         let fields = |record: csv::ByteRecord| record.iter().map(<[u8]>::to_vec).collect();

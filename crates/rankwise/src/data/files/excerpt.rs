@@ -1,9 +1,9 @@
-//! How a piece of a file is shown in a message.
+//! Text of a file, quoted in a message.
 
-/// The most characters of the user's text that a message repeats.
+/// The largest number of characters quoted.
 const SHOWN: usize = 40;
 
-/// `text` in backquotes: cut when long, control characters escaped, bytes that are not UTF-8 replaced.
+/// `text` in backquotes: long text is cut, control characters are escaped, and invalid UTF-8 is replaced.
 pub(crate) fn quoted(text: &[u8]) -> String {
     let readable = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
     let mut shown = String::from("`");

@@ -1,4 +1,4 @@
-//! Readers are given damaged copies of good files: they may refuse them, at a place that exists, and never panic.
+//! Readers are given damaged copies of valid files. They must not panic, and errors must point to a place that exists.
 //!
 //! `RANKWISE_FUZZ_CASES` sets the number of cases for each reader.
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::rng;
 use rand::RngExt;
 
-/// What damage is made of, besides the file's own pieces.
+/// Pieces inserted into files.
 const PIECES: &[&[u8]] = &[
     b"\"",
     b"\"\"",
@@ -46,14 +46,14 @@ fn cases() -> u64 {
     std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(50_000)
 }
 
-/// A copy of `seed` with a few of its bytes gone, doubled, flipped or replaced by one of the `pieces`.
+/// A copy of `seed` with a few bytes removed, repeated, flipped or replaced by one of the `pieces`.
 pub(crate) fn damaged(seed: &[u8], pieces: &[&[u8]], random: &mut impl RngExt) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..random.random_range(1..6) {
         let at = random.random_range(0..=bytes.len());
         let to = random.random_range(at..=bytes.len().min(at + 12));
         match random.random_range(0..6) {
-            // Now and then: what is left of a file cut short is soon refused.
+            // Rarely, because a truncated file is soon refused.
             0 if random.random_range(0..4) == 0 => bytes.truncate(at),
             1 => drop(bytes.drain(at..to)),
             2 => {
@@ -71,24 +71,24 @@ pub(crate) fn damaged(seed: &[u8], pieces: &[&[u8]], random: &mut impl RngExt) -
     bytes
 }
 
-/// Runs `read` on damaged copies of `seeds`; both outcomes must have come about, else nothing was tried.
+/// Runs `read` on damaged copies of `seeds`. Some must be accepted and some refused.
 fn fuzz<T>(stream: u64, seeds: &[&str], read: impl Fn(Source) -> Result<T>) {
     let mut random = rng::stream(11, &[stream]);
-    let (mut good, mut bad) = (0u64, 0u64);
+    let (mut accepted, mut refused) = (0u64, 0u64);
     for case in 0..cases() {
         let bytes = damaged(seeds[case as usize % seeds.len()].as_bytes(), PIECES, &mut random);
         let source = Source::new("x", std::io::Cursor::new(bytes.clone()));
         match source.and_then(&read) {
-            Ok(_) => good += 1,
+            Ok(_) => accepted += 1,
             Err(error) => {
-                bad += 1;
-                let told = error.to_string();
-                assert!(told.len() < 800 && !told.contains(char::is_control), "{told:?}");
+                refused += 1;
+                let message = error.to_string();
+                assert!(message.len() < 800 && !message.contains(char::is_control), "{message:?}");
                 check_place(&error, &bytes);
             }
         }
     }
-    assert!(good > 0 && bad > 0, "{good} accepted, {bad} refused");
+    assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
 }
 
 fn check_place(error: &crate::Error, bytes: &[u8]) {
@@ -100,7 +100,7 @@ fn check_place(error: &crate::Error, bytes: &[u8]) {
 }
 
 #[test]
-fn damaged_tables_are_survived() {
+fn damaged_tables_never_cause_a_panic() {
     let seeds = [
         "label,qid,docid,weight,position,f1,f2\n1,7,x,1,1,0.5,2\n0,7,\"y, \"\"z\"\"\n\",1,2,,1e-3\n2,8,,0.5,,NaN,-4\n",
         "qid,label,bm25\n\"a\",1,0.5\r\n\"a\",0,NULL\r\n\r\n\"b\",2,7\r\n",
@@ -113,7 +113,7 @@ fn damaged_tables_are_survived() {
 }
 
 #[test]
-fn damaged_judgements_and_runs_are_survived() {
+fn damaged_judgements_and_runs_never_cause_a_panic() {
     let seeds =
         ["301 0 FBIS3-1 1\n301 0 FBIS3-2 -1\n302 0 FBIS3-1 0\n\n301 0 d 2\n", "1\t0\td\t3\r\n2 0 e 0"];
     fuzz(3, &seeds, trec::qrels_from);
@@ -122,6 +122,6 @@ fn damaged_judgements_and_runs_are_survived() {
 }
 
 #[test]
-fn damaged_scores_are_survived() {
+fn damaged_scores_never_cause_a_panic() {
     fuzz(5, &["0.5\n-1e-3\n7\n\n", "1\r\n2\r\n3"], |source| scores::scores_from(source, 3));
 }

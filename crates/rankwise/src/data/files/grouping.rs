@@ -1,4 +1,4 @@
-//! Which rows belong to which query, and what to do when a query's rows do not stand together.
+//! Which rows belong to which query, also if the rows of a query are not adjacent.
 
 use super::excerpt::quoted;
 use super::{Parts, Texts};
@@ -6,17 +6,18 @@ use crate::error::{Error, Place, Result};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Query ids as they are read, row after row: neighbours with the same id make one run.
+/// Query ids in reading order: adjacent rows with the same id form one run.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     files: Vec<String>,
     ids: Texts,
-    runs: Vec<Run>,
+    runs: Vec<LocatedRun>,
     rows: usize,
 }
 
+/// Adjacent rows of one query, and their place in the file.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct LocatedRun {
     /// Its first row.
     start: usize,
     file: usize,
@@ -28,13 +29,13 @@ struct Run {
 /// The queries of a data set, each once.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Groups {
-    /// Where each query starts once `order` is applied; one more than there are queries.
+    /// Where each query starts after `order` is applied, and the number of rows.
     pub bounds: Vec<usize>,
     /// One id per query.
     pub ids: Texts,
-    /// The rows in their new order; `None` when they stay as they are.
+    /// The rows in their new order; `None` if it does not change.
     pub order: Option<Vec<usize>>,
-    /// How many queries had to be gathered from several places.
+    /// Number of queries whose rows had to be gathered.
     pub gathered: usize,
 }
 
@@ -44,17 +45,17 @@ impl Runs {
         Self::default()
     }
 
-    /// All rows pushed from here on come from this file; a query may still go on from the file before.
+    /// Rows pushed from now on come from this file. A query may continue from the file before.
     pub fn enter_file(&mut self, name: &str) {
         self.files.push(name.to_owned());
     }
 
-    /// The next row: its query and where that stands (line and column from 1).
+    /// Adds the next row: its query id, and the line and column of the id, from 1.
     pub fn push(&mut self, id: &str, line: u64, column: u64) {
         self.push_run(id, 1, line..=line, column);
     }
 
-    /// The next `rows` rows, all of one query, on `lines`; the first names the query at `column`.
+    /// Adds the next `rows` rows, all of one query, on `lines`; the id is at `column` of the first.
     pub fn push_run(&mut self, id: &str, rows: usize, lines: std::ops::RangeInclusive<u64>, column: u64) {
         let file = self.files.len().saturating_sub(1);
         match self.runs.last_mut() {
@@ -64,14 +65,14 @@ impl Runs {
             _ => {
                 let (first_line, last_line) = lines.into_inner();
                 self.ids.push(id);
-                self.runs.push(Run { start: self.rows, file, first_line, last_line, column });
+                self.runs.push(LocatedRun { start: self.rows, file, first_line, last_line, column });
             }
         }
         self.rows += rows;
     }
 
-    /// The queries. One whose rows do not stand together, or stand in two files, is an error, unless `gather` is
-    /// set: then its rows come together where it stood first, in their order.
+    /// The queries. If the rows of a query are not adjacent or are in two files, it is an error, unless `gather` is set:
+    /// then they are gathered at the first of them, in their order.
     pub fn finish(self, gather: bool) -> Result<Groups> {
         let mut query_of: HashMap<&str, usize> = HashMap::with_capacity(self.runs.len());
         let mut first_runs = Vec::with_capacity(self.runs.len());
@@ -119,20 +120,22 @@ impl Runs {
     fn scattered(&self, first: usize, again: usize) -> Error {
         let (earlier, run, id) = (&self.runs[first], &self.runs[again], self.ids.get(again));
         let file = self.files.get(run.file).cloned().unwrap_or_default();
-        let stood = match earlier {
-            Run { first_line, last_line, .. } if first_line == last_line => format!("on line {first_line}"),
-            Run { first_line, last_line, .. } => format!("on lines {first_line}–{last_line}"),
+        let where_first = match earlier {
+            LocatedRun { first_line, last_line, .. } if first_line == last_line => {
+                format!("on line {first_line}")
+            }
+            LocatedRun { first_line, last_line, .. } => format!("on lines {first_line}–{last_line}"),
         };
-        let stood = match earlier.file == run.file {
-            true => stood,
-            false => format!("{stood} of {}", self.files[earlier.file]),
+        let where_first = match earlier.file == run.file {
+            true => where_first,
+            false => format!("{where_first} of {}", self.files[earlier.file]),
         };
         let place = Place { file, line: run.first_line, column: run.column };
         Error::parse(
             place,
             format!(
-                "query {} stood {stood} already and comes again on line {}; put its rows together, or let \
-                 the option `group` (`--group`) gather them",
+                "query {} occurs {where_first} and again on line {}; put its rows together, or read the data with the \
+                 option `group`, which gathers them",
                 quoted(id.as_bytes()),
                 run.first_line
             ),
@@ -141,7 +144,7 @@ impl Runs {
 }
 
 impl Groups {
-    /// Gives `parts` the queries, and brings all that it has per row (not `query_weights`) into their order.
+    /// Sets the queries of `parts`, and reorders everything it has per row. `query_weights` are not per row.
     pub fn arrange(self, parts: &mut Parts) {
         if let Some(order) = &self.order {
             let texts = |texts: &mut Texts| *texts = order.iter().map(|&r| texts.get(r)).collect();
@@ -157,12 +160,12 @@ impl Groups {
         parts.query_ids = self.ids;
     }
 
-    /// What to tell the user about it, if anything.
+    /// The reading note about it, if there is one.
     pub fn note(&self) -> Option<String> {
         match self.gathered {
             0 => None,
-            1 => Some("1 query stood in several places; its rows were gathered".to_owned()),
-            n => Some(format!("{n} queries stood in several places; their rows were gathered")),
+            1 => Some("the rows of 1 query were not adjacent and have been gathered".to_owned()),
+            n => Some(format!("the rows of {n} queries were not adjacent and have been gathered")),
         }
     }
 }
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_make_one_query() {
+    fn adjacent_rows_form_one_query() {
         let groups = runs(&["x", "x", "y", "z", "z"]).finish(false).unwrap();
         assert_eq!(groups.bounds, [0, 2, 3, 5]);
         assert_eq!(groups.ids.iter().collect::<Vec<_>>(), ["x", "y", "z"]);
@@ -192,19 +195,19 @@ mod tests {
     #[test]
     fn a_scattered_query_is_refused_with_both_places() {
         let error = runs(&["x", "x", "y", "x"]).finish(false).unwrap_err().to_string();
-        assert!(error.starts_with("a.txt:13:3: query `x` stood on lines 10–11 already"), "{error}");
-        assert!(error.contains("again on line 13") && error.contains("--group"));
+        assert!(error.starts_with("a.txt:13:3: query `x` occurs on lines 10–11"), "{error}");
+        assert!(error.contains("again on line 13") && error.contains("option `group`"));
         let mut two = runs(&["x", "y"]);
         two.enter_file("b.txt");
         two.push("y", 1, 3);
         let error = two.finish(false).unwrap_err().to_string();
-        assert!(error.starts_with("b.txt:1:3: query `y` stood on line 11 of a.txt already"), "{error}");
+        assert!(error.starts_with("b.txt:1:3: query `y` occurs on line 11 of a.txt"), "{error}");
     }
 
     #[test]
     fn gathering_is_stable_and_moves_everything() {
         let groups = runs(&["x", "y", "x", "z", "y", "x"]).finish(true).unwrap();
-        assert_eq!(groups.note().unwrap(), "2 queries stood in several places; their rows were gathered");
+        assert_eq!(groups.note().unwrap(), "the rows of 2 queries were not adjacent and have been gathered");
         let letters = |text: &str| Some(text.chars().map(String::from).collect::<Texts>());
         let mut parts = Parts {
             features: Features::Dense { width: 1, values: (0..6).map(|i| i as f32).collect() },
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_that_goes_on_in_the_next_file_may_be_gathered_in_place() {
+    fn a_query_that_continues_in_the_next_file_can_be_gathered_in_place() {
         let mut two = runs(&["x", "y"]);
         two.enter_file("b.txt");
         two.push("y", 1, 3);

@@ -1,18 +1,18 @@
 //! LETOR and SVMlight text: `label qid:ID id:value … # comment`, one document per line.
 //!
-//! One pipeline serves every source: text is cut into blocks of whole lines, blocks are read by many threads, and
-//! what they hold is put together in the order of the text. The size of a block is fixed and no result depends on
-//! it, nor on the number of threads. Files are not mapped into memory: one that is cut short meanwhile would kill
-//! the process, and mapped pages count as memory used.
+//! One pipeline serves every source: text is split into blocks of whole lines, threads parse the blocks in parallel, and
+//! the results are joined in the order of the text. The result depends neither on the size of a block nor on the number
+//! of threads. Files are not memory-mapped: truncating a mapped file would kill the process, and mapped pages count as
+//! memory used.
 
 mod assembly;
 mod blocks;
+mod fast_path;
 mod fragment;
 #[cfg(test)]
 mod fuzz;
 mod line;
 mod rows;
-mod swift;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +24,12 @@ use blocks::{Block, Blocks};
 use fragment::Fragment;
 use line::Ids;
 use rayon::prelude::*;
-use rows::Shape;
+use rows::MatrixShape;
 
-/// Text and what is made of it should both stay in a core's cache.
+/// Small enough that a block and its parsed values stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// Enough to even out blocks that take longer than others.
+/// Enough to balance blocks that take longer than others.
 const BLOCKS_PER_THREAD: usize = 4;
 
 /// Reads the sources, in order, as one data set.
@@ -54,12 +54,12 @@ fn read_in_blocks(
     }
     match any {
         true => assembly.finish(options),
-        false => Err(Error::parameter("no file was named to read")),
+        false => Err(Error::parameter("there are no files to read")),
     }
 }
 
-/// Reads one source in waves of blocks: while one wave's text is fetched, the wave before it is parsed and the one
-/// before that is put in its place.
+/// Reads one source in waves of blocks: while one wave is fetched, the wave before is parsed and the one before that is
+/// appended.
 fn read_source(source: Source, ids: Ids, assembly: &mut Assembly, block_bytes: usize) -> Result<()> {
     let mut blocks = Blocks::new(source, block_bytes);
     assembly.enter_file(blocks.name());
@@ -76,7 +76,7 @@ fn read_source(source: Source, ids: Ids, assembly: &mut Assembly, block_bytes: u
         );
         place?;
         fetching = fetching.and(fetch);
-        // What was fetched is parsed next, what was parsed is placed, and the wave just placed is free again.
+        // The fetched wave is parsed next, the parsed wave is appended, and the appended wave is reused.
         std::mem::swap(&mut placed, &mut parsed);
         std::mem::swap(&mut parsed, &mut fetched);
         fetched.used = 0;
@@ -87,7 +87,7 @@ fn read_source(source: Source, ids: Ids, assembly: &mut Assembly, block_bytes: u
     }
 }
 
-/// Blocks that are worked on together, with their memory, which is used again and again.
+/// Blocks that are processed together. Their memory is reused.
 struct Wave {
     slots: Vec<(Block, Fragment)>,
     used: usize,
@@ -98,7 +98,7 @@ impl Wave {
         Wave { slots: Vec::new(), used: 0 }
     }
 
-    /// Fills it with the text that comes next: nothing, when there is no more.
+    /// Fills the wave with the next blocks; it stays empty at the end of the text.
     fn fetch(&mut self, blocks: &mut Blocks) -> Result<()> {
         self.used = 0;
         while self.used < BLOCKS_PER_THREAD * rayon::current_num_threads() {
@@ -113,7 +113,7 @@ impl Wave {
         Ok(())
     }
 
-    fn parse(&mut self, ids: Ids, shape: Shape) {
+    fn parse(&mut self, ids: Ids, shape: MatrixShape) {
         self.slots[..self.used].par_iter_mut().for_each(|(block, fragment)| {
             fragment.read(block.text(), ids, shape);
         });

@@ -1,11 +1,11 @@
-//! Line after line of a text of words: what TREC and score files are made of.
+//! Text files with words on each line: TREC and score files.
 
 use super::excerpt::quoted;
 use super::source::{Origin, Source};
 use crate::error::{Error, Place, Result};
 use std::io::{BufRead, BufReader, Read};
 
-/// No line of such a file is longer than this: a guard against bytes that are not text.
+/// The longest line: a guard against files that are not text.
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
 /// The lines of a source, read one at a time into one buffer.
@@ -80,12 +80,12 @@ impl Lines {
 }
 
 impl<'a> Line<'a> {
-    /// The words, which stand between ASCII white space.
+    /// The words, separated by ASCII white space.
     pub fn words(self) -> impl Iterator<Item = Word<'a>> {
         self.text.split_ascii_whitespace().map(move |text| Word { line: self, text })
     }
 
-    /// Exactly `N` words, or an error that says what they should be.
+    /// Exactly `N` words, or an error that shows the expected `form`.
     pub fn exactly<const N: usize>(self, form: &str) -> Result<[Word<'a>; N]> {
         let mut words = [Word { line: self, text: "" }; N];
         let mut count = 0;
@@ -98,7 +98,7 @@ impl<'a> Line<'a> {
         match count == N {
             true => Ok(words),
             false => Err(self.error(format!(
-                "expected `{form}`, which is {N} words, but the line has {count}: {}",
+                "expected {N} words, `{form}`, but the line has {count}: {}",
                 quoted(self.text.as_bytes())
             ))),
         }

@@ -1,7 +1,7 @@
-//! Where does data come from and go to? Every file format, plain or compressed, read and written.
+//! File formats: reading and writing data, plain or compressed.
 //!
-//! Readers share one way in (`source`, which opens and decompresses), one exact number parser (`number`) and one
-//! way of finding the queries among rows (`grouping`). Everything written goes through [`AtomicFile`].
+//! Readers share `source`, which opens and decompresses, `number`, an exact number parser, and `grouping`, which finds
+//! the queries among rows. Everything is written through [`AtomicFile`].
 
 mod cell;
 mod decimal;
@@ -20,6 +20,7 @@ mod parquet;
 #[path = "without_parquet.rs"]
 mod parquet;
 mod read;
+mod roles;
 mod scores;
 mod source;
 mod table;
@@ -32,6 +33,7 @@ pub(crate) use decimal::push_f64;
 pub(crate) use excerpt::quoted;
 pub use output::{AtomicFile, temporary_path};
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
+pub use roles::ColumnRoles;
 pub use scores::{read_scores, write_grades, write_scores};
 pub(crate) use source::Source;
 pub use trec::{Topics, join, read_qrels, read_run, write_qrels, write_run};

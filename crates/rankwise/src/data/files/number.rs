@@ -1,4 +1,4 @@
-//! Decimal text to f32, rounded to nearest as exactly as `str::parse` does it, only quicker.
+//! Decimal text to f32, with the exact rounding of `str::parse`, but faster.
 
 /// `10⁻ᵏ`, each the f64 nearest to it.
 const NEGATIVE_POWERS: [f64; 16] =
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &[u8]) -> Option<f32> {
     }
 }
 
-/// Whether `text` is one of the ways to write a value that is missing: `NULL`, `NA`, `NaN`, in any case.
+/// Whether `text` is a missing value: `NULL`, `NA` or `NaN`, in upper or lower case.
 pub(super) fn is_missing(text: &[u8]) -> bool {
     let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     unsigned.eq_ignore_ascii_case(b"nan")
@@ -30,13 +30,13 @@ pub(super) fn is_missing(text: &[u8]) -> bool {
         || text.eq_ignore_ascii_case(b"na")
 }
 
-/// The plain decimal number (`12`, `-0.25`) that `text` starts with, and its length in bytes. `None` only means
-/// that [`parse`] must look at it: too many digits, a case of rounding that needs care, or fewer than 8 bytes
-/// after one of its parts. What comes after it may still belong to the number: the caller must check.
+/// The plain decimal number (`12`, `-0.25`) that `text` starts with, and its length in bytes. `None` only means that
+/// [`parse`] is needed: there are too many digits, rounding needs care, or fewer than 8 bytes follow. The caller must
+/// check that the number ends there.
 ///
-/// With `m` the digits as an integer below 2⁵³ and `k` of them behind the point, `d = m · 10⁻ᵏ` in f64 is wrong by
-/// less than two units in the last place (a division would be exact, but takes longest of all here). Rounding it to
-/// f32 is right unless a midpoint between neighbouring f32 lies in between: those are the f64 whose 29 last bits are
+/// With `m` the digits as an integer below 2⁵³ and `k` of them behind the point, `d = m · 10⁻ᵏ` in f64 has an
+/// error of less than two units in the last place (a division would be exact, but is the slowest step). Rounding it to
+/// f32 is correct unless a midpoint between adjacent f32 lies in between: those are the f64 whose last 29 bits are
 /// `0x1000_0000`. (`d ≥ 10⁻¹⁵` or 0: never subnormal.)
 #[inline(always)]
 pub(super) fn leading(text: &[u8]) -> Option<(f32, usize)> {
@@ -73,20 +73,20 @@ pub(super) fn leading(text: &[u8]) -> Option<(f32, usize)> {
     Some((if negative { -value } else { value }, end))
 }
 
-/// As [`leading`], for numbers without sign and of at most 7 digits; `word` is the 8 bytes of text as they come.
+/// Like [`leading`], for numbers of at most 7 digits without a sign; `word` is the first 8 bytes of text.
 ///
-/// Both the digits, as an integer below 10⁷ < 2²⁴, and the power of ten by which they must be divided are exact in
-/// f32, so that their quotient is rounded only once.
+/// The digits, as an integer below 10⁷ < 2²⁴, and the power of ten to divide by are exact in f32, so the quotient is
+/// rounded only once.
 #[inline(always)]
 pub(super) fn short(word: u64) -> Option<(f32, usize)> {
     let (values, others) = digits_and_others(word);
-    // The commonest form, `0.123456`. A constant length lets the processor go on with what follows before it has
-    // looked at this, as long as it guesses right which way the branch goes.
+    // The most common form, `0.123456`. With a constant length the processor can continue speculatively with the text
+    // that follows.
     if others == 0x8000 && (word >> 8) as u8 == b'.' {
         let joined = (values & 0xff) | ((values >> 8) & !0xff);
         return Some((eight_digits(joined << 8) as f32 / 1e6, 8));
     }
-    // Where the first byte stands, in bits, that is no digit.
+    // The position, in bits, of the first byte that is not a digit.
     let first = others.trailing_zeros() & !7;
     if others == 0 {
         return None;
@@ -100,7 +100,7 @@ pub(super) fn short(word: u64) -> Option<(f32, usize)> {
     if digits == 0 {
         return None;
     }
-    // The digits behind the point move up to those before it.
+    // Joins the digits after the point with those before it.
     let before = (1 << first) - 1;
     let joined = (values & before) | ((values >> 8) & !before);
     let mantissa = eight_digits(joined << (64 - digits));
@@ -108,8 +108,8 @@ pub(super) fn short(word: u64) -> Option<(f32, usize)> {
     Some((mantissa as f32 / SHORT_POWERS[decimals & 7], (second / 8) as usize))
 }
 
-/// The decimal digits that `text` starts with, at most 8 of them, as an integer, and how many they are. `None` when
-/// there are not 8 bytes to look at.
+/// The at most 8 decimal digits that `text` starts with, as an integer, and their number. `None` if `text` has fewer
+/// than 8 bytes.
 #[inline(always)]
 pub(super) fn leading_digits(text: &[u8]) -> Option<(u64, usize)> {
     let word = u64::from_le_bytes(*text.first_chunk::<8>()?);
@@ -121,16 +121,16 @@ pub(super) fn leading_digits(text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// Each byte of `word` minus `'0'`, and a word whose lowest bit set stands in the first byte that is no digit: where
-/// the difference is above 9 the high bit gets set; a carry reaches later bytes only.
+/// Each byte of `word` minus `'0'`, and a word whose lowest set bit is in the first byte that is not a digit. A
+/// difference above 9 sets the high bit of its byte; a carry affects only later bytes.
 #[inline(always)]
 fn digits_and_others(word: u64) -> (u64, u64) {
     let values = word ^ 0x3030_3030_3030_3030;
     (values, (values.wrapping_add(0x7676_7676_7676_7676) | values) & HIGH_BITS)
 }
 
-/// Eight digits, one per byte and the first lowest, as a number: summed by pairs of digits, then of pairs. Fewer
-/// digits are shifted up first, which puts zeros before them.
+/// The number with these eight digits, one per byte, the first in the lowest byte. Digits are summed in pairs, then
+/// pairs of pairs. Fewer digits must be shifted up, which puts zeros before them.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u32 {
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
@@ -146,7 +146,7 @@ mod tests {
     use proptest::prelude::*;
     use rand::RngExt;
 
-    /// Both ways to read a number agree with the standard library, whatever comes after it.
+    /// Both parsers agree with the standard library, whatever follows the number.
     fn check(text: &str) {
         let expected: f32 = text.parse().unwrap();
         let found = parse(text.as_bytes()).unwrap_or_else(|| panic!("{text} is not read"));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_decimal_is_found_without_help() {
+    fn a_plain_decimal_takes_the_fast_path() {
         let found = |text: &str| leading(text.as_bytes());
         assert_eq!(found("0.123456 2:1 3:000"), Some((0.123456, 8)));
         assert_eq!(found("-12 2:0.5 3:0"), Some((-12.0, 3)));
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(found("x1234567890"), None);
     }
 
-    /// Values at and beside midpoints of neighbouring f32, where rounding twice would go wrong.
+    /// Values at and beside midpoints of adjacent f32, where rounding twice would be wrong.
     #[test]
     fn midpoints_are_rounded_once() {
         let mut random = rng::stream(5, &[1]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn short_numbers_are_found_without_help() {
+    fn short_numbers_take_the_fast_path() {
         let found = |text: &[u8; 8]| short(u64::from_le_bytes(*text));
         assert_eq!(found(b"0.123456"), Some((0.123456, 8)));
         assert_eq!(found(b"12 13:4."), Some((12.0, 2)));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_values_have_few_names() {
+    fn missing_values_are_null_na_or_nan() {
         for text in ["NULL", "null", "NaN", "nan", "-nan", "NA"] {
             assert!(is_missing(text.as_bytes()), "{text}");
         }
@@ -285,7 +285,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn no_bytes_cause_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let _ = (parse(&bytes), leading(&bytes), is_missing(&bytes));
         }
     }

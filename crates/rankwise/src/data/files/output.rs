@@ -1,22 +1,22 @@
-//! Writing files so that nothing half-written is left behind.
+//! Atomic writing: a file appears complete or not at all.
 //!
-//! A file is written under a temporary name beside its target and takes the target's place only when it is
-//! complete and on disk. Standard output and special files (`/dev/null`, a named pipe) are written straight.
+//! A file is written under a temporary name beside its target, and replaces the target when it is complete and on disk.
+//! Standard output and special files (`/dev/null`, a named pipe) are written directly.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes gathered before the operating system is asked to write.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A file that appears, whole, when it is [committed](AtomicFile::commit), and not at all when it is dropped.
+/// A file that appears, complete, when it is [committed](AtomicFile::commit), and not at all if it is dropped.
 ///
-/// The extension says whether it is compressed: `.gz`, `.zst`, or not. The path `-` is standard output.
+/// The extensions `.gz` and `.zst` compress it. The path `-` is standard output.
 pub struct AtomicFile {
     shown: PathBuf,
-    /// `None` after the commit, and for what is written straight.
+    /// `None` after the commit, and for files that are written directly.
     pending: Option<Pending>,
     sink: Option<Sink>,
 }
@@ -37,8 +37,8 @@ enum Sink {
     Zstd(zstd::Encoder<'static, BufWriter<Raw>>),
 }
 
-/// The name under which [`AtomicFile`] writes `path` until it is complete: the same for the same path and
-/// process, so that a program that is interrupted can remove it.
+/// The name under which [`AtomicFile`] writes `path` until it is complete. It depends only on the path and the process,
+/// so that an interrupted program can remove it.
 pub fn temporary_path(path: &Path) -> PathBuf {
     let target = behind_link(path);
     let mut name = std::ffi::OsString::from(".");
@@ -69,7 +69,7 @@ impl AtomicFile {
         self.write_all(bytes).map_err(|e| cannot_write(&self.shown, e))
     }
 
-    /// Makes sure that everything is on disk, then lets the file take its place.
+    /// Writes everything to disk, then moves the file to its path.
     pub fn commit(mut self) -> Result<()> {
         self.finish().map_err(|e| cannot_write(&self.shown, e))
     }
@@ -108,7 +108,7 @@ impl Write for AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(pending) = &self.pending {
-            // Nobody is left to hear of a failure, and the target is untouched either way.
+            // A failure cannot be reported here, and the target is unchanged in any case.
             let _ = fs::remove_file(&pending.temporary);
         }
     }
@@ -168,7 +168,7 @@ fn is_special(path: &Path) -> bool {
     names_descriptor || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-/// The file a symbolic link stands for, so that the link itself is not replaced.
+/// The target of a symbolic link, so that the link itself is not replaced.
 fn behind_link(path: &Path) -> PathBuf {
     let is_link = fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
     if is_link { fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) } else { path.to_path_buf() }
@@ -184,10 +184,10 @@ fn create_temporary(path: &Path) -> io::Result<(File, Pending)> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
     if old.as_ref().is_some_and(|m| m.permissions().readonly()) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file there is read-only"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     let temporary = temporary_path(path);
-    // A killed process with the same number may have left one behind; never follow or reuse what is there.
+    // A killed process with the same id may have left one behind; never follow or reuse it.
     match fs::remove_file(&temporary) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(explain_missing(&target, e)),
         _ => {}

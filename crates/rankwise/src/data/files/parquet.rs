@@ -1,8 +1,9 @@
 //! Parquet files, with the same columns as delimited ones. Nulls are missing values.
 
 use super::excerpt::quoted;
+use super::roles::Role;
 use super::source::Source;
-use super::table::{Header, Role, Rows, Table};
+use super::table::{Header, Table, TableRows};
 use super::write::{has_document_ids, table_losses, table_names};
 use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions};
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows turned into columns, or back, at once.
+/// Rows converted at a time.
 const BATCH_ROWS: usize = 8192;
 
 /// The key under which a file keeps the number of its first feature.
@@ -58,12 +59,12 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
     }
 }
 
-/// Does `work` with the parquet crate, which panics on some damaged files.
+/// Runs `work` and turns panics into errors, because the parquet crate panics on some damaged files.
 fn guarded<T, E: Display>(file: &str, work: impl FnOnce() -> std::result::Result<T, E>) -> Result<T> {
     let reason = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "its parts contradict each other".to_owned(),
+        Err(_) => "it is inconsistent".to_owned(),
     };
     Err(Error::malformed(format!("{file} is not a Parquet file, or a damaged one: {reason}")))
 }
@@ -82,9 +83,9 @@ fn header_of(builder: &ParquetRecordBatchReaderBuilder<Bytes>, options: &ReadOpt
     Ok(header)
 }
 
-fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows> {
+fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<TableRows> {
     let count = batch.num_rows();
-    let mut rows = Rows { features: vec![0.0; count * header.width], ..Rows::default() };
+    let mut rows = TableRows { features: vec![0.0; count * header.width], ..TableRows::default() };
     let mut feature = 0;
     for (column, (array, role)) in batch.columns().iter().zip(&header.roles).enumerate() {
         let name = &header.names[column];
@@ -102,6 +103,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows
                     }
                 }
             }
+            Role::Ignored => {}
             Role::Feature => {
                 let values = numbers(array).map_err(|(row, what)| fault(row, what))?;
                 for (row, value) in values.into_iter().enumerate() {
@@ -124,7 +126,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Rows
     Ok(rows)
 }
 
-impl Rows {
+impl TableRows {
     fn push_number(&mut self, role: Role, value: f64) -> Message<()> {
         match role {
             Role::Label if value.is_finite() => self.labels.push(value as f32),
@@ -133,7 +135,7 @@ impl Rows {
             Role::Position if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) => {
                 self.positions.push(value as u32);
             }
-            Role::Label => return Err(format!("expected a finite grade, found {value}")),
+            Role::Label => return Err(format!("expected a finite label, found {value}")),
             Role::Weight => return Err(format!("expected a weight of 0 or more, found {value}")),
             _ => return Err(format!("expected a whole number from 1 as the position, found {value}")),
         }
@@ -141,7 +143,7 @@ impl Rows {
     }
 }
 
-/// All values of a column of numbers, or of numbers written as text; NaN for nulls. On failure, the row to blame.
+/// All values of a column of numbers, or of numbers written as text; NaN for nulls. The error has the row.
 fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
     macro_rules! cast {
         ($kind:ty, $convert:expr) => {
@@ -167,7 +169,7 @@ fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             (0..array.len()).map(|row| number_in(array, row).map_err(|what| (row, what))).collect()
         }
-        other => Err((0, format!("a column of type {other} holds no numbers"))),
+        other => Err((0, format!("a column of type {other} does not hold numbers"))),
     }
 }
 

@@ -1,11 +1,12 @@
-//! Reading a data set from files, whatever their format and packing.
+//! Reading a data set from files of any format and compression.
 
+use super::roles::ColumnRoles;
 use super::source::Source;
 use super::{Dataset, delimited, letor, parquet};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// How a file is laid out.
+/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// LETOR or SVMlight text: `label qid:ID id:value … # comment`.
@@ -18,71 +19,46 @@ pub enum Format {
     Parquet,
 }
 
-/// Whether to keep every value or only those given.
+/// How feature values are stored in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// Whichever suits the data.
+    /// Dense or sparse, whichever takes less memory.
     #[default]
     Auto,
-    /// Every value, zeros too.
+    /// Every value, including zeros.
     Dense,
-    /// Only the values given.
+    /// Only values other than 0.
     Sparse,
 }
 
-/// How to read. The columns named are those of delimited files and Parquet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// The format; by the file's name when `None`.
+    /// The format; decided by the file name if `None`.
     pub format: Option<Format>,
-    /// Gather the rows of a query that do not stand together, instead of refusing them.
+    /// Gather the rows of a query if they are not adjacent, instead of failing.
     pub group: bool,
-    /// The number of the first feature in LETOR text; when `None`, 0 if it is used and 1 if not.
+    /// The id of the first feature in LETOR text; if `None`, it is 0 if that id occurs, else 1.
     pub first_id: Option<u32>,
     /// Dense or sparse rows.
     pub layout: Layout,
-    /// The column with the relevance grade.
-    pub label_column: String,
-    /// The column with the query id.
-    pub query_column: String,
-    /// The column with the document id.
-    pub document_column: String,
-    /// The column with the query's weight.
-    pub weight_column: String,
-    /// The column with the position at which the document was shown.
-    pub position_column: String,
+    /// Which columns of CSV, TSV and Parquet files are not features.
+    pub columns: ColumnRoles,
 }
 
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions {
-            format: None,
-            group: false,
-            first_id: None,
-            layout: Layout::Auto,
-            label_column: "label".to_owned(),
-            query_column: "qid".to_owned(),
-            document_column: "docid".to_owned(),
-            weight_column: "weight".to_owned(),
-            position_column: "position".to_owned(),
-        }
-    }
-}
-
-/// A data set and what its reader has to say about it.
+/// A data set and notes on reading it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// The data.
     pub data: Dataset,
-    /// Facts the user should hear of, a sentence each, such as that feature ids start at 0.
+    /// What the user should know, a sentence each: that feature ids start at 0, or which column was read as the label.
     pub notes: Vec<String>,
-    /// Whether rows were moved to gather their queries: then the data is not in the order of the file, and scores
-    /// by row do not fit it.
+    /// Whether rows were reordered to gather queries. Scores in the order of the file then do not fit the data.
     pub moved: bool,
 }
 
 impl Format {
-    /// What the name of a file says: `.csv`, `.tsv`, `.parquet`, before `.gz` or `.zst`; all else is LETOR text.
+    /// The format by the extension of a file: `.csv`, `.tsv` or `.parquet`, before `.gz` or `.zst`; others are LETOR text.
     pub fn of_path(path: &Path) -> Format {
         let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let unpacked = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -96,20 +72,31 @@ impl Format {
 }
 
 /// Reads one file; `-` is standard input.
+///
+/// ```
+/// use rankwise::data::{ReadOptions, read};
+/// let path = std::env::temp_dir().join(format!("rankwise-read-{}.txt", std::process::id()));
+/// std::fs::write(&path, "2 qid:7 1:0.5 2:1\n0 qid:7 2:0.25\n").unwrap();
+/// let loaded = read(&path, &ReadOptions::default())?;
+/// assert_eq!((loaded.data.query_count(), loaded.data.width()), (1, 2));
+/// assert_eq!(loaded.data.labels(), [2.0, 0.0]);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), rankwise::Error>(())
+/// ```
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Loaded> {
     read_all(&[path.to_path_buf()], options)
 }
 
-/// Reads several files of one format as one data set. The width of LETOR text is that of the widest; feature ids
-/// count from 0 in all of them if they do in one. Tables must have the same features. A query in two files is an
-/// error, unless `group` is set.
+/// Reads several files of one format as one data set. LETOR files may differ in width, and feature ids start at 0 in all
+/// of them if they do in one. Tables must have the same features. A query in two files is an error unless `group` is
+/// set.
 pub fn read_all(paths: &[PathBuf], options: &ReadOptions) -> Result<Loaded> {
     let format_of = |path: &PathBuf| options.format.unwrap_or_else(|| Format::of_path(path));
     let Some(first) = paths.first() else { return Err(Error::parameter("there are no files to read")) };
     let format = format_of(first);
     if let Some(other) = paths.iter().find(|path| format_of(path) != format) {
         return Err(Error::parameter(format!(
-            "{} and {} are of different formats; files read together must be of one",
+            "{} and {} have different formats; files read together must have the same format",
             first.display(),
             other.display()
         )));
@@ -128,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_the_format() {
+    fn the_extension_decides_the_format() {
         let format = |name: &str| Format::of_path(Path::new(name));
         for name in ["a.txt", "a", "-", "csv", "a.csv.txt", "a.gz", "x.csv/part"] {
             assert_eq!(format(name), Format::Letor, "{name}");

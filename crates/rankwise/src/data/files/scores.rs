@@ -7,7 +7,7 @@ use super::source::Source;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// Reads one score per document, `expected` in all. `path` may be plain, gzip, zstd or `-` for standard input.
+/// Reads `expected` scores, one per document. The file may be compressed with gzip or zstd; `-` is standard input.
 pub fn read_scores(path: &Path, expected: usize) -> Result<Vec<f64>> {
     scores_from(Source::open(path)?, expected)
 }
@@ -28,7 +28,7 @@ pub(super) fn scores_from(source: Source, expected: usize) -> Result<Vec<f64>> {
     if scores.len() != expected {
         let (file, found) = (lines.file(), scores.len());
         return Err(Error::data(format!(
-            "{file} has {found} {}, but there are {expected} documents; it must hold one score per document, in \
+            "{file} has {found} {}, but there are {expected} documents; it must have one score per document, in \
              their order",
             if found == 1 { "score" } else { "scores" }
         )));
@@ -41,7 +41,7 @@ fn several_columns(count: usize) -> String {
     format!("expected one score on each line and nothing else, found {count} columns{guess}")
 }
 
-/// Writes one score per line, with as many digits as it takes to read back the same number.
+/// Writes one score per line, with the fewest digits that read back as the same number.
 pub fn write_scores(path: &Path, scores: &[f64]) -> Result<()> {
     if let Some(i) = scores.iter().position(|s| !s.is_finite()) {
         return Err(Error::data(format!("the score of document {} is {}", i + 1, scores[i])));

@@ -1,20 +1,20 @@
-//! Where bytes come from: a file or standard input, plain, gzip or zstd, known by their first bytes.
+//! Input bytes: a file or standard input, plain or compressed. The compression is recognised by the first bytes.
 
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// How much is fetched from the operating system or handed to a decompressor at once.
+/// Size of the read buffer.
 const FETCH_BYTES: usize = 1 << 17;
 
-/// An open source of decompressed bytes. Its own buffer is small: read in pieces of 64 KiB or more, or wrap it.
+/// An open source of decompressed bytes. It is slow for small reads: read 64 KiB or more at a time, or wrap it.
 pub(crate) struct Source {
     origin: Origin,
     reader: Box<dyn Read + Send>,
 }
 
-/// Where bytes came from, for messages: outlives the [`Source`] it was taken from.
+/// The name and compression of a [`Source`], for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     name: String,
@@ -38,7 +38,7 @@ impl Source {
         Source::new(&path.display().to_string(), file)
     }
 
-    /// A source that decompresses `reader` where its first bytes ask for that.
+    /// A source that decompresses `reader` if it is compressed.
     pub fn new(name: &str, reader: impl Read + Send + 'static) -> Result<Source> {
         let mut reader = BufReader::with_capacity(FETCH_BYTES, reader);
         let mut origin = Origin { name: name.to_owned(), packing: Packing::Plain };
@@ -56,7 +56,7 @@ impl Source {
         Ok(Source { origin, reader })
     }
 
-    /// Where the bytes come from.
+    /// The name and compression of this source.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -74,7 +74,7 @@ impl Origin {
         &self.name
     }
 
-    /// What a failed read means: the system's refusal, or compressed bytes that are cut short or damaged.
+    /// The error for a failed read: an error of the operating system, or compressed data that is truncated or damaged.
     pub fn read_error(&self, error: io::Error) -> Error {
         let packing = match self.packing {
             _ if error.raw_os_error().is_some() => return Error::io("read", &self.name, error),
@@ -85,14 +85,14 @@ impl Origin {
         let name = &self.name;
         if error.kind() == io::ErrorKind::UnexpectedEof {
             return Error::malformed(format!(
-                "{name} ends in the middle of its {packing} data; it may not have been copied or written in full"
+                "{name} is truncated {packing} data; it may not have been copied or written completely"
             ));
         }
-        Error::malformed(format!("{name} holds damaged {packing} data: {error}"))
+        Error::malformed(format!("{name} is damaged {packing} data: {error}"))
     }
 }
 
-/// The first bytes, at most 4, as they must be put back, and what they say about the rest.
+/// The first bytes, at most 4, which must be read again, and the compression they indicate.
 fn first_bytes(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, Packing)> {
     let mut start = Vec::new();
     reader.take(4).read_to_end(&mut start)?;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_is_known_by_its_bytes_and_parts_follow_each_other() {
+    fn compression_is_recognised_and_members_are_joined() {
         for text in [&b""[..], b"1", b"0 qid:1 1:2\n"] {
             assert_eq!(unpacked(text.to_vec()).unwrap(), text);
             assert_eq!(unpacked(gzip(text)).unwrap(), text);
@@ -142,22 +142,22 @@ mod tests {
     }
 
     #[test]
-    fn bytes_cut_short_or_damaged_are_told_apart() {
+    fn truncated_and_damaged_data_have_different_messages() {
         let text: Vec<u8> =
             (0..10_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         for (pack, name) in [(gzip as fn(&[u8]) -> Vec<u8>, "gzip"), (zstd, "zstd")] {
             let packed = pack(&text);
             let short = unpacked(packed[..packed.len() / 2].to_vec()).unwrap_err().to_string();
-            assert!(short.starts_with(&format!("x ends in the middle of its {name} data")), "{short}");
+            assert!(short.starts_with(&format!("x is truncated {name} data")), "{short}");
             let mut damaged = packed;
             damaged[4..40].fill(0xff);
             let damaged = unpacked(damaged).unwrap_err().to_string();
-            assert!(damaged.starts_with(&format!("x holds damaged {name} data")), "{damaged}");
+            assert!(damaged.starts_with(&format!("x is damaged {name} data")), "{damaged}");
         }
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_named() {
+    fn a_missing_file_is_named() {
         let error = Source::open(Path::new("no/such/file.txt")).err().unwrap();
         assert!(error.to_string().starts_with("cannot open no/such/file.txt: "));
     }

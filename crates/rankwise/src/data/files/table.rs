@@ -1,25 +1,11 @@
-//! What the columns of a table with a header mean: the part that delimited files and Parquet share.
+//! Tables with a header: what delimited files and Parquet have in common.
 
 use super::excerpt::quoted;
 use super::grouping::Runs;
+use super::roles::{self, Role, listed};
 use super::{Columns, Dataset, Features, Layout, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
-use crate::card;
 use crate::error::{Error, Place, Result};
 use std::collections::{HashMap, HashSet};
-
-/// How many column names a message lists.
-const NAMES_LISTED: usize = 12;
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Label,
-    Query,
-    Document,
-    Weight,
-    Position,
-    Feature,
-}
 
 /// The columns of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,25 +18,27 @@ pub(super) struct Header {
     pub columns: Columns,
     /// Number of features.
     pub width: usize,
+    /// What was guessed about the columns, a sentence each.
+    pub notes: Vec<String>,
 }
 
-/// What is wrong with a header, and with which of its columns (from 0).
+/// What is wrong with a header, and in which column (from 0).
 #[derive(Debug)]
 pub(super) struct HeaderError {
     pub column: usize,
     pub message: String,
 }
 
-/// Rows as they were read, columns apart; what a table has no column for stays empty.
+/// Rows as they were read, by column. Roles that the table has no column for stay empty.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct TableRows {
     pub labels: Vec<f32>,
     pub features: Vec<f32>,
     pub queries: Texts,
     pub documents: Texts,
     pub weights: Vec<f32>,
     pub positions: Vec<u32>,
-    /// Where each row starts (a line from 1, or the number of the row), and the column where its query stands.
+    /// The line of each row (or its number, from 1), and the column of its query id.
     pub places: Vec<(u64, u64)>,
 }
 
@@ -59,48 +47,31 @@ pub(super) struct Table {
     header: Header,
     file: String,
     runs: Runs,
-    rows: Rows,
-    /// The weight of each query and the line that gave it.
+    rows: TableRows,
+    notes: Vec<String>,
+    /// The weight of each query and the line it comes from.
     weights: HashMap<String, (f32, u64)>,
 }
 
 impl Header {
-    /// Finds the columns that `options` name; all others are features.
+    /// Finds the role of every column.
     pub fn new(names: Vec<String>, options: &ReadOptions) -> std::result::Result<Header, HeaderError> {
         check_names(&names)?;
-        let usual = ReadOptions::default();
-        let needed = [
-            (Role::Label, &options.label_column, "the relevance grade (name it with `--label`)"),
-            (Role::Query, &options.query_column, "the query id (name it with `--qid`)"),
-        ];
-        let optional = [
-            (Role::Document, &options.document_column, usual.document_column, "the document id"),
-            (Role::Weight, &options.weight_column, usual.weight_column, "the query's weight"),
-            (Role::Position, &options.position_column, usual.position_column, "the position"),
-        ];
-        let mut roles = vec![Role::Feature; names.len()];
-        for (role, name, what) in needed {
-            roles[find(&names, name, what)?] = role;
-        }
-        for (role, name, usual, what) in optional {
-            // Asked for by name, it must be there; its usual name may be.
-            if names.contains(name) || *name != usual {
-                roles[find(&names, name, what)?] = role;
-            }
-        }
+        let (roles, notes) =
+            roles::assign(&names, &options.columns).map_err(|message| HeaderError { column: 0, message })?;
         let features: Vec<String> =
             names.iter().zip(&roles).filter(|(_, r)| **r == Role::Feature).map(|(n, _)| n.clone()).collect();
         let width = features.len();
         match width {
             0 => Err(HeaderError {
                 column: 0,
-                message: format!("there are no feature columns beside {}", listed(&names)),
+                message: format!("there are no feature columns, only {}", listed(&names)),
             }),
             _ if width > MAX_FEATURES => Err(HeaderError {
                 column: 0,
                 message: format!("{width} feature columns are more than the {MAX_FEATURES} allowed"),
             }),
-            _ => Ok(Header { names, roles, columns: feature_columns(features), width }),
+            _ => Ok(Header { names, roles, columns: feature_columns(features), width, notes }),
         }
     }
 
@@ -124,29 +95,6 @@ fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {
     Ok(())
 }
 
-fn find(names: &[String], name: &str, what: &str) -> std::result::Result<usize, HeaderError> {
-    names.iter().position(|n| n == name).ok_or_else(|| {
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let near = match card::nearest(name, &known) {
-            Some(near) => format!("; perhaps it is {}", quoted(near.as_bytes())),
-            None => String::new(),
-        };
-        let message = format!(
-            "there is no column {} for {what}{near}; the columns are {}",
-            quoted(name.as_bytes()),
-            listed(names)
-        );
-        HeaderError { column: 0, message }
-    })
-}
-
-fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(NAMES_LISTED).map(|n| quoted(n.as_bytes())).collect();
-    let more = names.len().saturating_sub(NAMES_LISTED);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{rest}", shown.join(", "))
-}
-
 /// Columns called `f1, f2, …` (from any number on) are numbered rather than named: so are those that
 /// [`write`](super::write) makes of LETOR text.
 fn feature_columns(names: Vec<String>) -> Columns {
@@ -166,13 +114,13 @@ pub(super) fn numbered_name(columns: &Columns, column: usize) -> String {
 }
 
 impl Table {
-    /// No rows yet.
+    /// An empty table.
     pub fn new(header: Header) -> Self {
-        let (runs, rows) = (Runs::new(), Rows::default());
-        Table { header, file: String::new(), runs, rows, weights: HashMap::new() }
+        let (runs, rows) = (Runs::new(), TableRows::default());
+        Table { header, file: String::new(), runs, rows, notes: Vec::new(), weights: HashMap::new() }
     }
 
-    /// Rows added from here on come from this file, which must have the same features.
+    /// Rows added from now on come from this file, which must have the same features.
     pub fn enter_file(&mut self, file: &str, header: &Header) -> Result<()> {
         self.runs.enter_file(file);
         let optional = [Role::Document, Role::Weight, Role::Position];
@@ -183,11 +131,13 @@ impl Table {
             return Err(Error::data(format!("{file} does not have the same columns as {}", self.file)));
         }
         file.clone_into(&mut self.file);
+        let new: Vec<_> = header.notes.iter().filter(|note| !self.notes.contains(note)).cloned().collect();
+        self.notes.extend(new);
         Ok(())
     }
 
-    /// Adds rows, whose weights must be alike within each query.
-    pub fn append(&mut self, mut more: Rows) -> Result<()> {
+    /// Adds rows. All rows of a query must have the same weight.
+    pub fn append(&mut self, mut more: TableRows) -> Result<()> {
         for (row, id) in more.queries.iter().enumerate() {
             let (line, column) = more.places[row];
             self.runs.push(id, line, column);
@@ -213,7 +163,7 @@ impl Table {
         let place = Place { file: self.file.clone(), line, column };
         let id = quoted(id.as_bytes());
         let message = format!(
-            "query {id} has the weight {weight} here and {first} on line {first_line}; a query has one weight"
+            "query {id} has the weight {weight} here but {first} on line {first_line}; all its rows must have the same weight"
         );
         Err(Error::parse(place, message))
     }
@@ -224,7 +174,7 @@ impl Table {
             return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
         }
         let groups = self.runs.finish(options.group)?;
-        let notes = groups.note().into_iter().collect();
+        let notes = self.notes.into_iter().chain(groups.note()).collect();
         let (header, rows) = (&self.header, self.rows);
         let mut parts = Parts {
             features: matrix(header.width, rows.features, options.layout),
@@ -243,7 +193,7 @@ impl Table {
     }
 }
 
-/// A table gives every value, so it is kept dense unless sparse rows are asked for.
+/// A table gives every value, so rows are dense unless sparse ones are requested.
 fn matrix(width: usize, values: Vec<f32>, layout: Layout) -> Features {
     if layout != Layout::Sparse {
         return Features::Dense { width, values };

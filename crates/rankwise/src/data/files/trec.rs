@@ -1,7 +1,6 @@
 //! TREC files: judgements (qrels, `topic iteration document grade`) and runs (`topic Q0 document rank score tag`).
 //!
-//! As in trec_eval, the order of a run is that of its scores: the columns `Q0` and `rank` are not looked at, nor
-//! is the iteration of a judgement.
+//! As in trec_eval, scores decide the order of a run. The columns `Q0`, `rank` and `iteration` are ignored.
 
 use super::decimal::{push_f64, push_integer};
 use super::excerpt::quoted;
@@ -17,7 +16,7 @@ use std::path::Path;
 const QRELS_FORM: &str = "topic iteration document grade";
 const RUN_FORM: &str = "topic Q0 document rank score tag";
 
-/// The documents of one topic in file order, each once, and what the file says of them.
+/// The documents of one topic in file order, each with its grade or score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic<V> {
     /// The topic's id.
@@ -28,7 +27,7 @@ pub struct Topic<V> {
     pub values: Vec<V>,
 }
 
-/// Judgements: the grade of each judged document; topics in the order of their first line. Negative grades are
+/// Judgements: the grade of each judged document. Topics are in the order of their first line. Negative grades are
 /// kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Qrels {
@@ -36,35 +35,35 @@ pub struct Qrels {
     pub topics: Vec<Topic<i32>>,
 }
 
-/// A system's answer: the score of each document it retrieved; topics in the order of their first line.
+/// A run: the score of each document that a system retrieved. Topics are in the order of their first line.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct TrecRun {
     /// The topics.
     pub topics: Vec<Topic<f64>>,
-    /// The name the system gave itself on the first line.
+    /// The name of the system, from the first line.
     pub tag: String,
 }
 
-/// Over which topics to average.
+/// Which topics to average over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Topics {
-    /// Those that are both judged and in the run, as trec_eval does unless told otherwise.
+    /// Topics that are judged and in the run, the default of trec_eval.
     #[default]
     InBoth,
-    /// All that are judged; one that the run lacks has nothing retrieved (trec_eval's `-c`).
+    /// All judged topics; those missing from the run count as having retrieved nothing (`trec_eval -c`).
     AllJudged,
 }
 
-/// A run beside its judgements, topic by topic, in the order of the judgements.
+/// A run joined with its judgements, topic by topic, in the order of the judgements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The topics chosen.
     pub queries: Vec<JudgedQuery>,
-    /// How many judged topics the run does not have.
+    /// Number of judged topics that are not in the run.
     pub missing: usize,
-    /// How many topics of the run have no judgements; they are left out.
+    /// Number of topics in the run without judgements; they are left out.
     pub unjudged: usize,
-    /// What to tell the user about these, a sentence each.
+    /// Notes on missing and unjudged topics, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -73,23 +72,23 @@ pub struct Judged {
 pub struct JudgedQuery {
     /// The topic's id.
     pub id: String,
-    /// One grade per document; NaN for one that was retrieved but not judged.
+    /// One grade per document; NaN if it was retrieved but not judged.
     pub labels: Vec<f32>,
     /// One score per retrieved document.
     pub scores: Vec<f64>,
     /// One id per document.
     pub document_ids: Vec<String>,
-    /// How many documents were retrieved.
+    /// Number of documents retrieved.
     pub retrieved: usize,
 }
 
-/// Reads judgements; plain, gzip, zstd or `-` for standard input.
+/// Reads judgements. The file may be compressed with gzip or zstd; `-` is standard input.
 pub fn read_qrels(path: &Path) -> Result<Qrels> {
     qrels_from(Source::open(path)?)
 }
 
-/// Reads a run; plain, gzip, zstd or `-` for standard input.
-pub fn read_run(path: &Path) -> Result<Run> {
+/// Reads a run. The file may be compressed with gzip or zstd; `-` is standard input.
+pub fn read_run(path: &Path) -> Result<TrecRun> {
     run_from(Source::open(path)?)
 }
 
@@ -102,14 +101,14 @@ pub(super) fn qrels_from(source: Source) -> Result<Qrels> {
     Ok(Qrels { topics })
 }
 
-pub(super) fn run_from(source: Source) -> Result<Run> {
+pub(super) fn run_from(source: Source) -> Result<TrecRun> {
     let mut first_tag = None;
     let topics = read_topics(source, RUN_FORM, |line| {
         let [topic, _, document, _, score, tag] = line.exactly(RUN_FORM)?;
         first_tag.get_or_insert_with(|| tag.text.to_owned());
         Ok((topic, document, score.finite("score")?))
     })?;
-    Ok(Run { topics, tag: first_tag.unwrap_or_default() })
+    Ok(TrecRun { topics, tag: first_tag.unwrap_or_default() })
 }
 
 fn read_topics<V>(
@@ -133,7 +132,7 @@ fn read_topics<V>(
         }
         if let Some(earlier) = seen[current].insert(document.text.into(), line.number) {
             return Err(document.error(format!(
-                "document {} stands twice in topic {}, first on line {earlier}",
+                "document {} occurs twice in topic {}, first on line {earlier}",
                 quoted(document.text.as_bytes()),
                 quoted(topic.text.as_bytes())
             )));
@@ -147,8 +146,8 @@ fn read_topics<V>(
     }
 }
 
-/// Puts a run beside its judgements.
-pub fn join(qrels: &Qrels, run: &Run, topics: Topics) -> Judged {
+/// Joins a run with its judgements.
+pub fn join(qrels: &Qrels, run: &TrecRun, topics: Topics) -> Judged {
     let answers: HashMap<&str, &Topic<f64>> = run.topics.iter().map(|t| (t.id.as_str(), t)).collect();
     let mut queries = Vec::new();
     let mut missing = 0;
@@ -189,17 +188,17 @@ fn join_notes(missing: usize, unjudged: usize, topics: Topics) -> Vec<String> {
     if missing > 0 {
         let effect = match topics {
             Topics::InBoth => "left out of the averages",
-            Topics::AllJudged => "counted with nothing retrieved",
+            Topics::AllJudged => "counted as having retrieved nothing",
         };
-        notes.push(format!("{} of the judgements not in the run: {effect}", count(missing)));
+        notes.push(format!("{} in the judgements but not in the run: {effect}", count(missing)));
     }
     if unjudged > 0 {
-        notes.push(format!("{} of the run not judged: left out", count(unjudged)));
+        notes.push(format!("{} in the run but not judged: left out", count(unjudged)));
     }
     notes
 }
 
-/// Writes the labels as judgements; returns what the user should hear of.
+/// Writes the labels as judgements. Returns notes for the user.
 pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
     let mut file = AtomicFile::create(path)?;
     let mut text = Vec::new();
@@ -210,7 +209,7 @@ pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
             let whole = label as i32;
             if whole as f32 != label {
                 return Err(Error::data(format!(
-                    "document {} of query {} has the label {label}; judgements hold whole numbers only",
+                    "document {} of query {} has the label {label}, but judgements must be whole numbers",
                     quoted(id.as_bytes()),
                     quoted(query.id().as_bytes())
                 )));
@@ -220,15 +219,14 @@ pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
         file.put(&text)?;
     }
     file.commit()?;
-    Ok(made_up_ids(data))
+    Ok(generated_ids(data))
 }
 
-/// Writes the documents of each query by decreasing score, as a run called `tag`; returns what the user should
-/// hear of.
+/// Writes the documents of each query by decreasing score, as a run called `tag`. Returns notes for the user.
 pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Result<Vec<String>> {
     if tag.is_empty() || tag.contains(char::is_whitespace) {
         return Err(Error::parameter(format!(
-            "the tag of a run is one word, not {}",
+            "the tag of a run must be one word, not {}",
             quoted(tag.as_bytes())
         )));
     }
@@ -246,7 +244,7 @@ pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Resu
         file.put(&text)?;
     }
     file.commit()?;
-    Ok(made_up_ids(data))
+    Ok(generated_ids(data))
 }
 
 fn push_ranked(text: &mut Vec<u8>, query: Query<'_>, scores: &[f64], tag: &str) -> Result<()> {
@@ -278,19 +276,19 @@ fn document_ids(query: Query<'_>) -> Result<Vec<String>> {
     match ids.iter().find(|id| !seen.insert(id.as_str())) {
         None => Ok(ids),
         Some(twice) => Err(Error::data(format!(
-            "query {} has two documents {}, which TREC files do not allow",
+            "query {} has two documents with the id {}, which TREC files do not allow",
             quoted(query.id().as_bytes()),
             quoted(twice.as_bytes())
         ))),
     }
 }
 
-fn made_up_ids(data: &Dataset) -> Vec<String> {
+fn generated_ids(data: &Dataset) -> Vec<String> {
     let without = (0..data.len()).filter(|&i| data.document_id(i).is_none_or(str::is_empty)).count();
     match without {
         0 => Vec::new(),
         n => vec![format!(
-            "{n} of {} documents have no id and are called QID-N, N-th of the query",
+            "{n} of {} documents have no id and are written as QID-N, for the N-th document of query QID",
             data.len()
         )],
     }

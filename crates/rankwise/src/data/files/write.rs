@@ -3,22 +3,23 @@
 use super::decimal::{push_f32, push_integer};
 use super::excerpt::quoted;
 use super::output::AtomicFile;
+use super::roles::{Role, reserved_names, usual_name};
 use super::table::numbered_name;
-use super::{Dataset, Features, Format, Query, ReadOptions, Row};
+use super::{Dataset, Features, Format, Query, Row};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Rows formatted by one thread at once, and how many such pieces are formatted before they are written.
+/// Rows per piece, and pieces formatted in parallel before they are written.
 const ROWS: usize = 128;
 const PIECES: usize = 32;
 
-/// Writes `data` to `path` (`-` is standard output; `.gz` and `.zst` compress), in `format` or in the one that the
-/// name says. Returns what the format could not hold, a sentence each.
+/// Writes `data` to `path` in `format`, or in the format of the file name. `-` is standard output; `.gz` and `.zst`
+/// compress. Returns what the format could not keep, a sentence each.
 ///
-/// Numbers are written with the fewest digits that read back as the same f32. LETOR text has every value of dense
-/// rows and the stored values of sparse ones; a missing value is `NaN` there and an empty field in CSV and TSV.
+/// Numbers are written with the fewest digits that read back as the same number. LETOR text has all values of dense rows
+/// and the stored values of sparse ones. A missing value is `NaN` in LETOR text and an empty field in CSV and TSV.
 pub fn write(data: &Dataset, path: &Path, format: Option<Format>) -> Result<Vec<String>> {
     match format.unwrap_or_else(|| Format::of_path(path)) {
         Format::Letor => write_letor(data, path),
@@ -38,7 +39,7 @@ fn write_letor(data: &Dataset, path: &Path) -> Result<Vec<String>> {
     Ok(letor_losses(data))
 }
 
-/// Refuses what LETOR text would read back differently.
+/// Fails if LETOR text would be read back differently.
 fn check_letor_query(query: Query<'_>) -> Result<()> {
     let id = query.id();
     if id.is_empty() || id.contains(|c: char| c.is_ascii_whitespace() || c == '#') {
@@ -83,8 +84,8 @@ fn push_letor_row(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usi
 
 fn push_letor_comment(text: &mut Vec<u8>, data: &Dataset, row: usize) {
     let comment = data.comment(row).unwrap_or("");
-    let told = crate::data::dataset::document_id_in(comment);
-    let id = data.document_id(row).filter(|id| !id.is_empty() && told != Some(id));
+    let in_comment = crate::data::dataset::document_id_in(comment);
+    let id = data.document_id(row).filter(|id| !id.is_empty() && in_comment != Some(id));
     if !comment.is_empty() || id.is_some() {
         text.extend_from_slice(b" #");
     }
@@ -103,7 +104,7 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
     let mut losses = Vec::new();
     let mut lost = |is: bool, what: &str| {
         if is {
-            losses.push(format!("{what} are not kept by LETOR text"));
+            losses.push(format!("LETOR text does not keep {what}"));
         }
     };
     lost(parts.columns.names.is_some(), "feature names");
@@ -112,8 +113,10 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
     if let Features::Sparse { width, columns, .. } = &parts.features {
         let used = columns.iter().max().map_or(0, |&last| last as usize + 1);
         if used < *width {
-            losses
-                .push(format!("the last {} of {width} columns are all 0 and not in the file", width - used));
+            losses.push(format!(
+                "the last {} of {width} columns are all 0 and are not in the file",
+                width - used
+            ));
         }
     }
     losses
@@ -178,7 +181,7 @@ fn push_numbers(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize
     }
 }
 
-/// Appends a field, in quotes where it would be read as something else without them.
+/// Appends a field, in quotes if it needs them.
 pub(crate) fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
     if !field.bytes().any(|b| [delimiter, b'"', b'\n', b'\r'].contains(&b)) {
         return text.extend_from_slice(field.as_bytes());
@@ -188,7 +191,7 @@ pub(crate) fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
     text.push(b'"');
 }
 
-/// Whether a table of this data gets a column of document ids.
+/// Whether a table of this data has a column of document ids.
 pub(super) fn has_document_ids(data: &Dataset) -> bool {
     data.parts().document_ids.is_some() || (0..data.len()).any(|row| data.document_id(row).is_some())
 }
@@ -198,43 +201,43 @@ pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
     if data.width() == 0 {
         return Err(Error::data("data without features cannot be written as a table"));
     }
-    let usual = ReadOptions::default();
     let reserved = [
-        (true, usual.label_column),
-        (true, usual.query_column),
-        (has_document_ids(data), usual.document_column),
-        (data.parts().query_weights.is_some(), usual.weight_column),
-        (data.parts().positions.is_some(), usual.position_column),
-    ];
+        (true, Role::Label),
+        (true, Role::Query),
+        (has_document_ids(data), Role::Document),
+        (data.parts().query_weights.is_some(), Role::Weight),
+        (data.parts().positions.is_some(), Role::Position),
+    ]
+    .map(|(present, role)| (present, usual_name(role)));
     let features: Vec<String> = match &data.columns().names {
         Some(names) => names.clone(),
         None => (0..data.width()).map(|c| numbered_name(data.columns(), c)).collect(),
     };
-    let mut seen: HashSet<&str> = reserved.iter().map(|(_, name)| name.as_str()).collect();
+    let mut seen: HashSet<&str> = reserved_names().collect();
     for name in &features {
         if name.trim() != name || name.is_empty() || !seen.insert(name) {
             return Err(Error::data(format!(
-                "the feature name {} cannot head a column: it is empty, has spaces around it, stands twice, or is \
-                 the name of a column that is no feature",
+                "the feature name {} cannot be a column name: it is empty, has spaces around it, occurs twice, or is \
+                 reserved for a column that is not a feature",
                 quoted(name.as_bytes())
             )));
         }
     }
-    let present = reserved.iter().filter(|(present, _)| *present).map(|(_, name)| name.clone());
+    let present = reserved.iter().filter(|(present, _)| *present).map(|(_, name)| (*name).to_owned());
     Ok(present.chain(features.iter().cloned()).collect())
 }
 
-/// What a table does not hold.
+/// What a table does not keep.
 pub(super) fn table_losses(data: &Dataset) -> Vec<String> {
     let commented = data.parts().comments.iter().flat_map(|c| c.iter()).any(|c| !c.is_empty());
     match (commented, has_document_ids(data)) {
         (false, _) => Vec::new(),
-        (true, false) => vec!["comments are not kept by tables".to_owned()],
-        (true, true) => vec!["of the comments, tables keep only the document ids".to_owned()],
+        (true, false) => vec!["tables do not keep comments".to_owned()],
+        (true, true) => vec!["tables keep only the document ids of the comments".to_owned()],
     }
 }
 
-/// Formats all rows, side by side but in order.
+/// Formats all rows, in parallel but in order.
 fn put_rows(
     file: &mut AtomicFile,
     data: &Dataset,

@@ -38,7 +38,7 @@ fn values(data: &Dataset) -> Vec<f32> {
     (0..data.len()).flat_map(|r| (0..data.width()).map(move |c| data.row(r).get(c))).collect()
 }
 
-/// Equal bit for bit, except that -0 is 0 and all NaNs are alike.
+/// Equal bit for bit, except that -0 equals 0 and all NaNs are equal.
 fn alike(a: &[f32], b: &[f32]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()))
 }
@@ -136,7 +136,7 @@ fn names_are_read_written_and_suggested() {
 }
 
 #[test]
-fn nothing_to_scale_is_no_trouble() {
+fn empty_matrices_are_accepted() {
     let empty = Normalizer::MinMax.apply(dense(0, &[], &[0, 2])).unwrap();
     assert_eq!(empty.len(), 2);
     let missing = Normalizer::ZScore.apply(dense(1, &[NAN, NAN], &[0, 2])).unwrap();
@@ -145,7 +145,7 @@ fn nothing_to_scale_is_no_trouble() {
 
 proptest! {
     #[test]
-    fn layouts_agree_bit_for_bit_at_any_thread_count(
+    fn layouts_agree_bit_for_bit_with_any_number_of_threads(
         cells in prop::collection::vec(prop_oneof![
             3 => Just(0.0f32), 1 => Just(NAN), 4 => -100.0f32..100.0, 1 => Just(1e38f32)
         ], 24),

@@ -1,4 +1,4 @@
-//! One pass over the columns of a data set, and the columns that are equal.
+//! The pass over the columns of a data set, and equal columns.
 
 use crate::data::identical::canonical_bits;
 use crate::data::{Dataset, Row};
@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// What a pass over the rows finds in one column.
+/// What the pass over the rows accumulates for one column.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    /// Least and greatest of the values other than 0.
+    /// Minimum and maximum of the values other than 0.
     pub(super) min: f32,
     pub(super) max: f32,
     pub(super) sum: f64,
@@ -20,11 +20,11 @@ pub(super) struct Column {
     pub(super) varies_in_query: bool,
     /// Whether two values other than 0 differ.
     varies: bool,
-    /// A sum over the values other than 0 that depends on each with its row.
+    /// A hash of the values other than 0 and their rows.
     hash: u64,
     /// The first value other than 0, as canonical bits.
     first: u32,
-    /// Query, canonical bits and number of the latest values other than 0 of one query.
+    /// The current query, and the canonical bits and number of its values other than 0.
     run: (usize, u32, usize),
 }
 
@@ -77,7 +77,7 @@ impl Column {
         }
     }
 
-    /// A query varies also when only some of its documents have a value other than 0.
+    /// A column also varies in a query if only some documents have a value other than 0.
     fn end_run(&mut self, data: &Dataset) {
         let (query, _, count) = self.run;
         self.varies_in_query |= query != usize::MAX && count != data.query(query).len();
@@ -91,12 +91,12 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 33)
 }
 
-/// Columns per stripe: 16 f32 fill a cache line, and 16 stripes are enough to share among threads.
+/// Columns per stripe: 16 f32 fill a cache line, and 16 stripes are enough for the threads.
 fn stripe_width(width: usize) -> usize {
     width.div_ceil(16).max(16)
 }
 
-/// Looks through all columns, stripes in parallel.
+/// Scans all columns, stripes in parallel.
 pub(super) fn scan(data: &Dataset) -> Vec<Column> {
     let (width, stripe) = (data.width(), stripe_width(data.width()));
     let starts: Vec<usize> = (0..width).step_by(stripe).collect();
@@ -132,14 +132,14 @@ fn within<'a>(row: Row<'a>, range: &Range<usize>) -> impl Iterator<Item = (usize
     part.iter().map(move |(c, x)| (c + offset, x))
 }
 
-/// Groups of equal columns, by hash and then value by value; constant columns are left out.
+/// Groups of equal columns, except constant ones: found by hash, then compared value by value.
 pub(super) fn duplicates(data: &Dataset, columns: &[Column]) -> Vec<Vec<usize>> {
     let mut first_with = HashMap::new();
     let mut like: Vec<usize> = (0..columns.len()).collect();
     for (i, c) in columns.iter().enumerate().filter(|(_, c)| !c.is_constant(data.len())) {
         like[i] = *first_with.entry((c.hash, c.nonzero, c.missing)).or_insert(i);
     }
-    // With as many values other than 0 in both, it is enough that each of one is found in the other.
+    // Both columns have equally many values other than 0, so comparing those of one is enough.
     let unlike: Vec<usize> = (0..data.len())
         .into_par_iter()
         .flat_map_iter(|r| {

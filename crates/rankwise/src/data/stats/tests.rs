@@ -1,4 +1,4 @@
-//! Statistics by hand; the counts on OHSUMED are in `tests/prepare_ohsumed.rs`.
+//! Statistics checked by hand; the counts on OHSUMED are in `tests/prepare_ohsumed.rs`.
 
 use super::*;
 use crate::data::{Columns, Parts};
@@ -42,13 +42,13 @@ fn sparse() -> Dataset {
 }
 
 #[test]
-fn everything_is_counted_as_by_hand() {
+fn statistics_match_a_count_by_hand() {
     let s = stats(&dense());
     assert_eq!((s.queries, s.documents, s.features), (3, 6, 7));
     assert_eq!(s.documents_per_query, Sizes { min: 1, median: 2.0, mean: 2.0, max: 3 });
     let grades: Vec<_> = s.grades.iter().map(|g| (g.grade, g.documents)).collect();
     assert_eq!(grades, [(0.0, 3), (1.0, 1), (2.0, 1), (31.5, 1)]);
-    assert_eq!(s.grades[0].share, 0.5);
+    assert_eq!(s.grades[0].fraction, 0.5);
     assert_eq!((s.queries_without_relevant, s.queries_of_one_grade, s.queries_of_one_document), (1, 1, 1));
     assert_eq!((s.missing_values, s.features_with_missing), (3, 1));
     assert_eq!(s.constant_features, [2, 5]);
@@ -59,8 +59,8 @@ fn everything_is_counted_as_by_hand() {
     assert_eq!((s.layout, s.density), ("dense", 28.0 / 42.0));
     assert_eq!(s.memory_bytes, 4 * 42 + 4 * 6 + 8 * 4);
     let f = &s.feature_stats;
-    assert_eq!((f[0].min, f[0].max, f[0].mean, f[0].zero_share), (-2.0, 6.0, 10.0 / 6.0, 1.0 / 6.0));
-    assert_eq!((f[4].min, f[4].max, f[4].mean, f[4].missing_share), (0.0, 2.0, 1.0, 0.5));
+    assert_eq!((f[0].min, f[0].max, f[0].mean, f[0].zero_fraction), (-2.0, 6.0, 10.0 / 6.0, 1.0 / 6.0));
+    assert_eq!((f[4].min, f[4].max, f[4].mean, f[4].missing_fraction), (0.0, 2.0, 1.0, 0.5));
     assert_eq!((f[5].min, f[5].max, f[5].mean), (0.0, 0.0, 0.0));
     assert_eq!((f[2].min, f[2].max, f[6].name.as_str()), (3.0, 3.0, "7"));
     assert!(!s.has_document_ids && !s.has_comments && !s.has_query_weights && !s.has_positions);
@@ -76,28 +76,28 @@ fn a_sparse_matrix_has_the_same_statistics() {
 }
 
 #[test]
-fn what_is_odd_is_said() {
-    let said = stats(&dense()).oddities;
+fn oddities_are_reported() {
+    let oddities = stats(&dense()).oddities;
     assert_eq!(
-        said,
+        oddities,
         [
-            "1 document has a grade that is not a whole number.",
-            "1 document has a grade above 30; an exponential gain of 2^grade is useless there, use a linear one.",
-            "1 query has no relevant document.",
-            "1 query has only documents of one grade.",
-            "1 query has a single document.",
-            "The query ids are numbers that do not ascend.",
-            "2 documents have the same features as another of the query with another grade.",
-            "Feature 7 has a spread of more than a million; take logarithms or scale before learning a linear model.",
-            "1 feature is equal to an earlier one.",
+            "1 document has a label that is not a whole number.",
+            "1 document has a label above 30, for which the exponential gain 2^label − 1 is too large; use a linear gain.",
+            "1 query has no relevant documents.",
+            "1 query has the same label on all documents.",
+            "1 query has only one document.",
+            "The query ids are numbers but do not ascend.",
+            "2 documents have the same features as another document of the query but a different label.",
+            "Feature 7 has a range of more than a million; normalise it or take logarithms before training a linear model.",
+            "1 feature equals an earlier one.",
         ]
     );
     let mut parts = dense().into_parts();
     parts.labels = vec![-1.0; 6];
     parts.query_weights = Some(vec![1.0, 0.0, 1.0]);
-    let said = stats(&Dataset::new(parts).unwrap()).oddities;
+    let oddities = stats(&Dataset::new(parts).unwrap()).oddities;
     for expected in ["6 documents have a negative", "nothing to learn", "weight 0"] {
-        assert!(said.iter().any(|s| s.contains(expected)), "{expected}: {said:?}");
+        assert!(oddities.iter().any(|s| s.contains(expected)), "{expected}: {oddities:?}");
     }
 }
 

@@ -1,25 +1,25 @@
-//! Features: noisy views of hidden factors, in the forms that features of documents have.
+//! Features: noisy functions ("views") of hidden factors, in the forms that document features have.
 
-use super::shapes::{Mix, Shape};
+use super::shapes::{Mix, SyntheticShape};
 use super::{FACTORS, normal};
 use crate::rng::{self, Random};
 use rand::RngExt;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// What the stream that decides the meaning of features is for.
+/// Purpose of the random stream that decides what features mean.
 const MEANING: u64 = 0x6d65_616e;
-/// Features of one family share a view of one factor; there are this many of them.
+/// Number of features in a family, which share a view of one factor.
 const FAMILY: usize = 4;
-/// How far a query shifts what its documents show of a factor; scaling within queries takes it out again.
+/// How far a query shifts the views of a factor; scaling within queries removes the shift.
 const LEAN: f64 = 0.7;
-/// Counts stay where f32 holds every integer.
+/// The largest count: below it, single precision holds every integer.
 const MOST: f64 = 1e7;
 
-/// One column: its form, what it looks at, and how clearly.
+/// One column: its form, its family, and its noise.
 pub(super) struct Feature {
     form: Form,
     family: usize,
-    /// The share of its own noise in the view.
+    /// The fraction of its own noise in the view.
     blur: f64,
     /// How often it is absent from a document, in a sparse shape.
     absent: f64,
@@ -29,7 +29,7 @@ pub(super) struct Feature {
 enum Form {
     /// ⌊exp(location + scale·view)⌋ − 1, at least 0.
     LogNormalCount { location: f64, scale: f64 },
-    /// ⌊tail^(−1/exponent)⌋ − 1 with the upper tail probability of the view: Pareto's law.
+    /// ⌊tail^(−1/exponent)⌋ − 1 with the upper tail probability of the view: a Pareto distribution.
     ParetoCount { exponent: f64 },
     /// A logistic curve of the view.
     Score { steepness: f64, location: f64 },
@@ -37,20 +37,20 @@ enum Form {
     Match { bound: f64, half: f64, height: f64 },
     /// Whether the view exceeds a bound.
     Indicator { bound: f64 },
-    /// A value of the query alone: an integer up to `levels`, or a score.
+    /// A value that depends on the query only: an integer up to `levels`, or a score.
     OfQuery { levels: f64 },
-    /// A count without meaning.
+    /// A number unrelated to relevance.
     Noise,
 }
 
 /// Decides what `count` features mean.
-pub(super) fn draw(shape: &Shape, count: usize, seed: u64) -> Vec<Feature> {
+pub(super) fn draw(shape: &SyntheticShape, count: usize, seed: u64) -> Vec<Feature> {
     (0..count)
         .map(|column| {
             let mut random = rng::stream(seed, &[MEANING, column as u64]);
             let form = draw_form(&shape.mix, shape.sparse, &mut random);
             let (blur, absent) = (between(&mut random, 0.1, 0.5), between(&mut random, 0.2, 0.9));
-            // Neighbours belong together, as in real sets; few features look at all factors in turn.
+            // Neighbouring columns form families, as in real data. If there are few columns, they cover the factors in turn.
             let family = column / (count / FACTORS).clamp(1, FAMILY);
             Feature { form, family, blur, absent: if shape.sparse { absent } else { 0.0 } }
         })
@@ -85,7 +85,7 @@ fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     low + (high - low) * random.random::<f64>()
 }
 
-/// What one query gives all its documents: its lean, and the features that are its own.
+/// What all documents of a query share: its shift of the factors, and the features that depend on the query only.
 pub(super) struct QueryViews {
     lean: [f64; FACTORS],
     families: usize,
@@ -98,7 +98,7 @@ impl QueryViews {
         let of_query = features
             .iter()
             .map(|feature| match feature.form {
-                // All of them look at the first lean, the one that decides what counts.
+                // All depend on the first shift, which decides what is relevant.
                 Form::OfQuery { levels } => {
                     let share = logistic(1.5 * (lean[0] + feature.blur * normal(random)));
                     if levels > 1.0 { (1.0 + levels * share).floor() as f32 } else { decimals(share) }
@@ -110,7 +110,7 @@ impl QueryViews {
         QueryViews { lean: *lean, families, of_query }
     }
 
-    /// What each family of features sees of a document.
+    /// The view that each family of features has of a document.
     pub(super) fn families(&self, factors: &[f64; FACTORS], random: &mut Random) -> Vec<f64> {
         (0..self.families)
             .map(|family| {
@@ -121,13 +121,13 @@ impl QueryViews {
     }
 }
 
-/// `signal` and `noise` in a proportion that keeps the variance.
-fn blend(signal: f64, share: f64, noise: f64) -> f64 {
-    (1.0 - share * share).sqrt() * signal + share * noise
+/// `signal` plus `noise`, weighted so that the variance stays 1.
+fn blend(signal: f64, fraction: f64, noise: f64) -> f64 {
+    (1.0 - fraction * fraction).sqrt() * signal + fraction * noise
 }
 
 impl Feature {
-    /// The value in `column` for a document whose families of features see `families`.
+    /// The value in `column` of a document with these views per family.
     pub(super) fn value(
         &self,
         column: usize,
@@ -166,7 +166,7 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Rounded to what is readable in a file: six decimals of a score, fewer of larger numbers.
+/// Rounded to six decimals below 1 and to four above, to keep files readable.
 fn decimals(x: f64) -> f32 {
     let unit = if x < 1.0 { 1e6 } else { 1e4 };
     ((x * unit).round() / unit) as f32

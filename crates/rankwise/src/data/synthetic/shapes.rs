@@ -1,23 +1,23 @@
-//! The shapes of known data sets: sizes, grades, and what kinds of features they have.
+//! The shapes of public data sets: sizes, grades and kinds of features.
 
 use crate::card::Card;
 
-/// The sizes and proportions of a known data set.
+/// The sizes and proportions of a public data set.
 #[derive(Debug)]
-pub struct Shape {
-    /// What it is called and what it imitates.
+pub struct SyntheticShape {
+    /// Its name and what it imitates.
     pub card: Card,
-    /// Queries, unless another number is asked for.
+    /// Default number of queries.
     pub queries: usize,
-    /// Mean documents per query, unless another number is asked for.
+    /// Default mean number of documents per query.
     pub documents: usize,
-    /// Features, unless another number is asked for.
+    /// Default number of features.
     pub features: usize,
-    /// The share of each grade from 0.
+    /// The fraction of documents with each grade from 0.
     pub grades: &'static [f64],
-    /// Deviation of the logarithm of the number of documents.
+    /// Standard deviation of the logarithm of the number of documents.
     pub(super) documents_spread: f64,
-    /// How much the shares of the grades differ between queries, in normal quantiles.
+    /// How much the fractions of the grades differ between queries, in normal quantiles.
     pub(super) grade_jitter: f64,
     /// Whether every query has a relevant document.
     pub(super) always_relevant: bool,
@@ -27,7 +27,7 @@ pub struct Shape {
     pub(super) mix: Mix,
 }
 
-/// How much of each kind of feature there is; relative weights.
+/// The relative frequency of each kind of feature.
 #[derive(Debug)]
 pub(super) struct Mix {
     /// Integer counts with heavy tails.
@@ -44,9 +44,9 @@ pub(super) struct Mix {
     pub(super) noise: f64,
 }
 
-/// Every shape that can be made.
-pub static SHAPES: &[Shape] = &[
-    Shape {
+/// Every shape.
+pub static SHAPES: &[SyntheticShape] = &[
+    SyntheticShape {
         card: Card {
             name: "ohsumed",
             title: "OHSUMED",
@@ -63,11 +63,11 @@ pub static SHAPES: &[Shape] = &[
         sparse: false,
         mix: Mix { counts: 0.15, scores: 0.25, matches: 0.5, indicators: 0.05, of_query: 0.0, noise: 0.05 },
     },
-    Shape {
+    SyntheticShape {
         card: Card {
             name: "letor-gov",
             title: "LETOR .gov",
-            summary: "Like LETOR's TD2004: 75 queries of about 1,000 documents, 64 features, a few relevant in each.",
+            summary: "Like LETOR's TD2004: 75 queries of about 1,000 documents, 64 features, few of them relevant.",
             citations: &[],
         },
         queries: 75,
@@ -80,11 +80,11 @@ pub static SHAPES: &[Shape] = &[
         sparse: false,
         mix: Mix { counts: 0.3, scores: 0.15, matches: 0.4, indicators: 0.05, of_query: 0.05, noise: 0.05 },
     },
-    Shape {
+    SyntheticShape {
         card: Card {
             name: "mslr",
             title: "MSLR-WEB",
-            summary: "Like MSLR-WEB30K: about 120 documents a query, 136 features, grades 0 to 4, mostly 0 (1,000 queries).",
+            summary: "Like MSLR-WEB30K: about 120 documents per query, 136 features, grades 0 to 4, mostly 0 (1,000 queries).",
             citations: &[],
         },
         queries: 1000,
@@ -97,11 +97,11 @@ pub static SHAPES: &[Shape] = &[
         sparse: false,
         mix: Mix { counts: 0.4, scores: 0.1, matches: 0.3, indicators: 0.05, of_query: 0.1, noise: 0.05 },
     },
-    Shape {
+    SyntheticShape {
         card: Card {
             name: "yahoo",
             title: "Yahoo! Learning to Rank Challenge",
-            summary: "Like its set 1: about 24 documents a query, 700 features in [0, 1] of which most are absent, \
+            summary: "Like its set 1: about 24 documents per query, 700 features in [0, 1] of which most are absent, \
                       grades 0 to 4 (1,000 queries).",
             citations: &[],
         },

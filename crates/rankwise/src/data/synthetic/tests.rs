@@ -1,10 +1,10 @@
-//! Synthetic sets: do they look like what they imitate, and are they as hard as they should be?
+//! Synthetic data sets resemble the public ones, and are as hard as intended.
 
 use super::*;
 use crate::data::{Normalizer, Stats, stats};
 
 fn small(name: &str, queries: usize) -> Synth {
-    Synth { queries: Some(queries), ..Synth::new(Shape::named(name).unwrap()) }
+    Synth { queries: Some(queries), ..Synth::new(SyntheticShape::named(name).unwrap()) }
 }
 
 #[test]
@@ -17,11 +17,11 @@ fn sizes_and_grades_are_those_of_the_shape() {
         assert!((0.85..1.15).contains(&mean), "{name}: {mean} of the documents expected");
         for (grade, &expected) in synth.shape.grades.iter().enumerate() {
             let count = data.labels().iter().filter(|l| **l == grade as f32).count();
-            let share = count as f64 / data.len() as f64;
-            // Jitter between queries leaves a sampling error well under a tenth of each share plus a hair.
+            let fraction = count as f64 / data.len() as f64;
+            // Jitter between queries leaves a sampling error well under a tenth of each fraction plus 0.015.
             assert!(
-                (share - expected).abs() < 0.1 * expected + 0.015,
-                "{name} {grade}: {share} for {expected}"
+                (fraction - expected).abs() < 0.1 * expected + 0.015,
+                "{name} {grade}: {fraction} for {expected}"
             );
         }
     }
@@ -47,7 +47,7 @@ fn features_have_heavy_tails_zeros_and_query_values() {
     assert!(heavy > 10, "{heavy} features with heavy tails");
     let bounded = stats.feature_stats.iter().filter(|f| f.min >= 0.0 && f.max <= 1.0).count();
     assert!(bounded > 10, "{bounded} features in [0, 1]");
-    let zeros = stats.feature_stats.iter().map(|f| f.zero_share).sum::<f64>() / stats.features as f64;
+    let zeros = stats.feature_stats.iter().map(|f| f.zero_fraction).sum::<f64>() / stats.features as f64;
     assert!((0.1..0.6).contains(&zeros), "{zeros} of the values are 0");
     assert!((5..30).contains(&stats.query_features.len()), "{:?}", stats.query_features);
     assert_eq!(stats.duplicate_features, Vec::<Vec<usize>>::new());
@@ -64,7 +64,7 @@ fn the_yahoo_shape_is_sparse_and_bounded() {
 }
 
 #[test]
-fn values_are_short_in_text() {
+fn values_have_few_digits_in_text() {
     let data = small("mslr", 5).generate().unwrap();
     for r in 0..data.len() {
         for (_, x) in data.row(r).iter() {
@@ -74,7 +74,7 @@ fn values_are_short_in_text() {
 }
 
 #[test]
-fn the_same_at_any_thread_count_and_for_the_first_queries() {
+fn data_do_not_depend_on_threads_and_the_first_queries_not_on_the_rest() {
     for shape in SHAPES {
         let of = |queries| Synth { documents: Some(20), ..small(shape.card.name, queries) };
         let in_pool = |threads| {
@@ -91,11 +91,11 @@ fn the_same_at_any_thread_count_and_for_the_first_queries() {
 #[test]
 fn impossible_sizes_are_refused() {
     let refused = |synth: Synth| synth.generate().unwrap_err().to_string();
-    assert!(refused(small("mslr", 0)).contains("number of queries to make is `0`"));
+    assert!(refused(small("mslr", 0)).contains("number of queries is `0`"));
     assert!(refused(small("mslr", usize::MAX)).contains("more than the"));
     assert!(refused(Synth { features: Some(1 << 25), ..small("mslr", 1) }).contains("`33554432`"));
     assert!(refused(Synth { noise: -1.0, ..small("mslr", 1) }).contains("`noise` is `-1`"));
-    assert!(Shape::named("mslrr").unwrap_err().to_string().contains("did you mean `mslr`?"));
+    assert!(SyntheticShape::named("mslrr").unwrap_err().to_string().contains("did you mean `mslr`?"));
     let tiny = Synth { documents: Some(1), features: Some(1), ..small("ohsumed", 1) }.generate().unwrap();
     assert_eq!((tiny.len(), tiny.width()), (1, 1));
 }

@@ -1,19 +1,19 @@
-//! The hidden utility: what makes a made-up document relevant.
+//! The hidden utility, which makes a synthetic document relevant.
 //!
 //! ```text
-//! u(z, q) = a₀ tanh z₀ + a₁ tanh z₁ + a₂ z₂         what a linear model can follow
+//! u(z, q) = a₀ tanh z₀ + a₁ tanh z₁ + a₂ z₂         what a linear model can learn
 //!         + b₀ min(z₀, z₃) + b₁ z₁ z₄               both must match; one strengthens or reverses the other
 //!         − c₀ [z₅ > t]                             a threshold, such as spam
 //!         + c₁ exp(−z₆²)                            neither too little nor too much, such as length
-//!         + d (z₇ if q₀ > 0 else z₈)                what counts depends on the query, and shows in its features
+//!         + d (z₇ if q₀ > 0 else z₈)                what is relevant depends on the query and shows in its features
 //! ```
-//! Factor z₉ is of no use: it leaves features that only look meaningful.
+//! Factor z₉ has no effect: its features only look meaningful.
 
 use super::FACTORS;
 use crate::rng;
 use rand::RngExt;
 
-/// What the stream that draws the coefficients is for.
+/// Purpose of the random stream that draws the coefficients.
 const UTILITY: u64 = 0x7574_696c;
 
 pub(super) struct Utility {
@@ -41,7 +41,7 @@ impl Utility {
         }
     }
 
-    /// The utility of a document with factors `z` for a query that leans by `lean`.
+    /// The utility of a document with factors `z` for a query with shift `lean`.
     pub(super) fn of(&self, z: &[f64; FACTORS], lean: &[f64; FACTORS]) -> f64 {
         self.smooth[0] * z[0].tanh()
             + self.smooth[1] * z[1].tanh()

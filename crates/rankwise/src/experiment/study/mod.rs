@@ -98,7 +98,7 @@ pub struct Study {
 /// What a paper says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Claim {
-    /// The paper: a key of `docs/references.bib`.
+    /// The paper: a key of `references.bib`.
     pub citation: &'static str,
     /// Where in the paper: `Figure 4`.
     pub place: &'static str,

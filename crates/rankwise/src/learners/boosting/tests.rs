@@ -1,7 +1,7 @@
 //! Boosting end to end: what is kept, taken up again, left out and weighted.
 
 use super::Checkpoint;
-use crate::data::{Dataset, Features, Parts, Shape, Synth};
+use crate::data::{Dataset, Features, Parts, Synth, SyntheticShape};
 use crate::error::Result;
 use crate::learners::{Fitted, Start, Task, find};
 use crate::metrics::{Conventions, Metric, evaluate, parse};
@@ -15,7 +15,7 @@ fn ndcg() -> Box<dyn Metric> {
 }
 
 fn data(seed: u64) -> Dataset {
-    let shape = Shape::named("ohsumed").unwrap();
+    let shape = SyntheticShape::named("ohsumed").unwrap();
     Synth { queries: Some(20), documents: Some(30), features: Some(8), seed, ..Synth::new(shape) }
         .generate()
         .unwrap()

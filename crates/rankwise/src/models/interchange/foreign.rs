@@ -11,7 +11,7 @@ use std::collections::HashSet;
 pub(super) struct Foreign {
     /// The tool in prose.
     pub tool: &'static str,
-    /// The tool's paper: a key of `docs/references.bib`.
+    /// The tool's paper: a key of `references.bib`.
     pub citation: &'static str,
     /// The version that the file names.
     pub version: String,

@@ -1,7 +1,7 @@
-//! The data set being put together, fragment after fragment, in the order of the text.
+//! The data set under construction: fragments are appended in the order of the text.
 
 use super::fragment::Fragment;
-use super::rows::{Rows, Shape};
+use super::rows::{MatrixShape, RowBuffer};
 use crate::data::files::grouping::Runs;
 use crate::data::{Columns, Dataset, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
 use crate::error::{Error, Place, Result};
@@ -9,21 +9,21 @@ use crate::error::{Error, Place, Result};
 /// Everything read so far.
 pub(super) struct Assembly {
     labels: Vec<f32>,
-    rows: Rows,
+    rows: RowBuffer,
     runs: Runs,
     comments: Option<Texts>,
-    /// Those entered so far; the last is being read.
+    /// Files so far; the last is being read.
     files: Vec<String>,
     lines: u64,
     documents_before_file: usize,
 }
 
 impl Assembly {
-    /// Nothing yet. Ids count from 1 unless the user says otherwise or a 0 comes.
+    /// An empty data set. Feature ids start at 1 unless `first_id` is given or an id 0 occurs.
     pub fn new(first_id: Option<u32>) -> Self {
         Assembly {
             labels: Vec::new(),
-            rows: Rows::new(first_id.unwrap_or(1)),
+            rows: RowBuffer::new(first_id.unwrap_or(1)),
             runs: Runs::new(),
             comments: None,
             files: Vec::new(),
@@ -32,7 +32,7 @@ impl Assembly {
         }
     }
 
-    /// What follows comes from the file of this name.
+    /// Fragments appended from now on come from this file.
     pub fn enter_file(&mut self, name: &str) {
         self.runs.enter_file(name);
         self.files.push(name.to_owned());
@@ -40,11 +40,11 @@ impl Assembly {
         self.documents_before_file = self.labels.len();
     }
 
-    /// Refuses a file that held nothing.
+    /// Fails if the file had no documents.
     pub fn leave_file(&self) -> Result<()> {
         match self.labels.len() == self.documents_before_file {
             true => Err(Error::malformed(format!(
-                "{} holds no documents: nothing but blank lines or comments",
+                "{} has no documents, only blank lines or comments",
                 self.file()
             ))),
             false => Ok(()),
@@ -55,12 +55,12 @@ impl Assembly {
         self.files.last().map_or("", String::as_str)
     }
 
-    /// What the rows to come will probably be like.
-    pub fn shape(&self) -> Shape {
+    /// The expected shape of the next rows.
+    pub fn shape(&self) -> MatrixShape {
         self.rows.shape()
     }
 
-    /// Adds a fragment; its fault, if it has one, is the error.
+    /// Appends a fragment. If it has a fault, that is the error.
     pub fn append(&mut self, fragment: &Fragment) -> Result<()> {
         self.append_comments(fragment);
         self.labels.extend_from_slice(&fragment.labels);
@@ -93,7 +93,7 @@ impl Assembly {
         }
     }
 
-    /// The error to tell: `error`, unless a query among the rows before it is scattered.
+    /// The first error in the text: `error`, unless the rows of a query before it are not adjacent.
     pub fn earliest_error(self, error: Error, gather: bool) -> Error {
         self.runs.finish(gather).err().unwrap_or(error)
     }
@@ -103,9 +103,9 @@ impl Assembly {
         let groups = self.runs.finish(options.group)?;
         let (features, first_id) = self.rows.finish(options.layout)?;
         if features.width() > MAX_FEATURES {
-            // Only found out at the end: the highest id allowed depends on whether there is a 0.
+            // Known only at the end: the highest id allowed depends on whether there is an id 0.
             return Err(Error::malformed(format!(
-                "{}: feature ids run from {first_id} to {MAX_FEATURES}, more than the {MAX_FEATURES} columns allowed",
+                "{}: feature ids run from {first_id} to {MAX_FEATURES}, which is more than the {MAX_FEATURES} columns allowed",
                 self.files.join(", ")
             )));
         }

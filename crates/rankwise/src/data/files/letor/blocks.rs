@@ -4,25 +4,24 @@ use crate::data::files::source::Source;
 use crate::error::{Error, Result};
 use std::io::Read;
 
-/// The longest line that is read: room for every feature allowed, but not for a file without line ends that
-/// decompresses without end.
+/// The longest line: room for every feature allowed, but not for endless decompressed data without line ends.
 const LONGEST_LINE: usize = 1 << 29;
 
-/// The first block is small: many files are.
+/// The first block is small, because many files are.
 const FIRST_BLOCK_BYTES: usize = 1 << 14;
 
-/// What some editors put at the start of UTF-8 text.
+/// Some editors write it at the start of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Cuts the text of one source into blocks.
+/// Splits the text of one source into blocks.
 pub(super) struct Blocks {
     source: Source,
     block_bytes: usize,
-    /// The start of a line whose end has not been seen.
+    /// The start of a line that continues in the next block.
     carry: Vec<u8>,
     started: bool,
     ended: bool,
-    /// Why reading ended, where it failed: told after the lines before it.
+    /// The error that ended reading; it is reported after the lines before it.
     failure: Option<Error>,
 }
 
@@ -34,18 +33,18 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The lines, each with its line feed; the last of a file may lack it.
+    /// The lines with their line feeds; the last line of a file may have none.
     pub fn text(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
 }
 
 impl Blocks {
-    /// Blocks of about `block_bytes`, more only where a line is longer.
+    /// Blocks of about `block_bytes`; larger ones only for long lines.
     pub fn new(source: Source, block_bytes: usize) -> Self {
         Blocks {
             source,
-            // Always longer than the byte order mark, which is taken off the first block.
+            // Longer than the byte order mark, which is removed from the first block.
             block_bytes: block_bytes.max(8),
             carry: Vec::new(),
             started: false,
@@ -59,7 +58,7 @@ impl Blocks {
         self.source.origin().name()
     }
 
-    /// Fills `block` with the next lines; `false` when there are none.
+    /// Fills `block` with the next lines; `false` if there are none.
     pub fn next(&mut self, block: &mut Block) -> Result<bool> {
         block.used = 0;
         if self.ended {
@@ -114,7 +113,7 @@ impl Blocks {
     fn line_too_long(&self) -> Error {
         let megabytes = LONGEST_LINE >> 20;
         Error::malformed(format!(
-            "{} has a line of more than {megabytes} MiB; this is not LETOR text",
+            "{} has a line of more than {megabytes} MiB, so it is not LETOR text",
             self.name()
         ))
     }

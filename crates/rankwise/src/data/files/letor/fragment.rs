@@ -1,45 +1,45 @@
-//! A block of whole lines, read on its own: what many threads do at once.
+//! A block of whole lines, parsed independently of the others.
 
+use super::fast_path;
 use super::line::{self, Document, Fault, Ids};
-use super::rows::{Rows, Shape};
-use super::swift;
+use super::rows::{MatrixShape, RowBuffer};
 use crate::data::Texts;
 use std::ops::Range;
 
-/// The documents of one block of text. Lines count from 0, at its start.
+/// The documents of one block of text. Lines count from 0 at its start.
 #[derive(Debug)]
 pub(super) struct Fragment {
     pub labels: Vec<f32>,
-    pub rows: Rows,
-    /// Neighbours of the same query.
+    pub rows: RowBuffer,
+    /// Adjacent documents of the same query.
     pub runs: Vec<QueryRun>,
     /// One id per run.
     pub query_ids: Texts,
-    /// One text per document, once there is any.
+    /// One text per document, if any document has a comment.
     pub comments: Option<Texts>,
-    /// How many lines were read.
+    /// Number of lines read.
     pub lines: u64,
-    /// What is wrong on the line after those.
+    /// What is wrong with the next line.
     pub fault: Option<Fault>,
     row: Vec<(u32, f32)>,
 }
 
-/// Documents of one query that follow each other.
+/// Adjacent documents of one query.
 #[derive(Debug)]
 pub(super) struct QueryRun {
     pub count: usize,
     pub first_line: u64,
     pub last_line: u64,
-    /// The byte of its first line, from 0, where the id stands.
+    /// The byte offset of the query id in the first line.
     pub at: usize,
 }
 
 impl Fragment {
-    /// Nothing read.
+    /// An empty fragment.
     pub fn new() -> Self {
         Fragment {
             labels: Vec::new(),
-            rows: Rows::new(1),
+            rows: RowBuffer::new(1),
             runs: Vec::new(),
             query_ids: Texts::new(),
             comments: None,
@@ -49,9 +49,9 @@ impl Fragment {
         }
     }
 
-    /// Forgets what it held and reads the lines of `text`, up to the first that is wrong. Rows will
-    /// probably be of this `shape`.
-    pub fn read(&mut self, text: &[u8], ids: Ids, shape: Shape) {
+    /// Clears the fragment and reads the lines of `text` up to the first faulty one. `shape` is the expected shape of
+    /// the rows.
+    pub fn read(&mut self, text: &[u8], ids: Ids, shape: MatrixShape) {
         self.labels.clear();
         self.runs.clear();
         self.query_ids = Texts::new();
@@ -61,7 +61,7 @@ impl Fragment {
         self.rows.reset(shape);
         let (mut at, mut last_query) = (0, 0..0);
         while at < text.len() && self.fault.is_none() {
-            at = match self.swift_line(text, at, &mut last_query) {
+            at = match self.fast_line(text, at, &mut last_query) {
                 Some(end) => end,
                 None => self.careful_line(text, at, &mut last_query, ids),
             };
@@ -69,13 +69,13 @@ impl Fragment {
         self.rows.count_filled();
     }
 
-    /// Reads a usual line and says where the next starts; does nothing where the line is not that.
+    /// Reads a line on the fast path and returns where the next starts. Other lines are left unread.
     #[inline]
-    fn swift_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>) -> Option<usize> {
-        let head = swift::head(text, at, &text[last_query.clone()])?;
+    fn fast_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>) -> Option<usize> {
+        let head = fast_path::head(text, at, &text[last_query.clone()])?;
         let first = self.rows.first();
         let row = self.rows.open_row()?;
-        let (end, given) = swift::features(text, head.query.end, row, first)?;
+        let (end, given) = fast_path::features(text, head.query.end, row, first)?;
         let line_end = memchr::memchr(b'\n', &text[end..])? + end;
         let comment = (text[end] == b'#').then(|| line::trimmed(&text[..line_end], end + 1));
         self.rows.keep_row(given);
@@ -85,7 +85,7 @@ impl Fragment {
         Some(line_end + 1)
     }
 
-    /// Reads any line and says where the next starts.
+    /// Reads any line and returns where the next starts.
     fn careful_line(&mut self, text: &[u8], at: usize, last_query: &mut Range<usize>, ids: Ids) -> usize {
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length);
         match line::parse(&text[at..end], ids, &mut self.row) {
@@ -105,7 +105,7 @@ impl Fragment {
         end + 1
     }
 
-    /// Adds a document, whose features are there already; its ranges are bytes of `text`.
+    /// Adds a document whose features have been added; its ranges are byte offsets in `text`.
     fn add(&mut self, text: &[u8], line_start: usize, document: Document, last_query: &mut Range<usize>) {
         self.labels.push(document.label);
         let query = &text[document.query.clone()];

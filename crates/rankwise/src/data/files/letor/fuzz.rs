@@ -1,7 +1,6 @@
-//! A mutational fuzzer without special tools: whatever the bytes and wherever blocks end, the reader answers, always
-//! the same, and never panics.
+//! A mutation fuzzer: for any bytes and any block size, the reader gives the same answer and never panics.
 //!
-//! `RANKWISE_FUZZ_CASES=5000000 cargo test --release mutated_files` looks longer.
+//! `RANKWISE_FUZZ_CASES=5000000 cargo test --release mutated_files` runs longer.
 
 use super::*;
 use crate::data::Layout;
@@ -48,21 +47,21 @@ const PIECES: [&[u8]; 24] = [
 #[test]
 fn mutated_files_never_panic() {
     let cases = std::env::var("RANKWISE_FUZZ_CASES").map_or(100_000, |n| n.parse().unwrap());
-    // Files this small are read sooner by one thread than by waking others.
+    // Such small files are read faster by one thread.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let accepted = pool.install(|| accepted_of(cases));
-    // Enough must get through the reader for its later stages to be tried, and not all.
+    // Enough files must be accepted to test the later stages, but not all.
     assert!(accepted > cases / 50 && accepted < cases, "{accepted} of {cases} cases were read");
 }
 
-/// How many of so many mutated files are read.
+/// The number of mutated files that are accepted.
 fn accepted_of(cases: usize) -> usize {
     let corpus = corpus();
     let mut random = rng::stream(2026, &[3]);
     (0..cases).filter(|_| survives(&mutated(&corpus, &mut random), &mut random)).count()
 }
 
-/// Small files, good and broken.
+/// Small files, valid and broken.
 fn corpus() -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(TEST_DATA).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -71,8 +70,8 @@ fn corpus() -> Vec<Vec<u8>> {
     SEEDS.iter().map(|seed| seed.to_vec()).chain(broken.map(|path| fs::read(path).unwrap())).collect()
 }
 
-/// A file of the corpus with a few changes: bytes flipped, pieces put in, stretches cut, doubled or taken from
-/// another.
+/// A file of the corpus with a few changes: bytes flipped, pieces inserted, ranges removed, repeated or taken from
+/// another file.
 fn mutated(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let mut bytes = corpus[random.random_range(0..corpus.len())].clone();
     for _ in 0..random.random_range(1..5) {
@@ -95,7 +94,7 @@ fn mutated(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Whether it is read; what comes out must not depend on where blocks end, and must fit together.
+/// Whether the file is accepted. The result must be consistent and must not depend on the block size.
 fn survives(bytes: &[u8], random: &mut Random) -> bool {
     let options = ReadOptions {
         group: random.random(),
@@ -105,7 +104,7 @@ fn survives(bytes: &[u8], random: &mut Random) -> bool {
     };
     let read = |block_bytes| {
         let source = Source::new("case", Cursor::new(bytes.to_vec()));
-        // Missing values are unequal to themselves, but print alike.
+        // NaN does not equal itself, but prints the same.
         read_in_blocks(std::iter::once(source), &options, block_bytes).map_err(|error| error.to_string())
     };
     let whole = read(BLOCK_BYTES);

@@ -1,12 +1,12 @@
-//! One line of LETOR text, whatever its dialect, or what is wrong with it and where.
+//! Parsing one line of LETOR text in any dialect, with the place of an error.
 
-use super::swift;
+use super::fast_path;
 use crate::data::MAX_FEATURES;
 use crate::data::files::excerpt::quoted;
 use crate::data::files::number;
 use std::ops::Range;
 
-/// What is wrong in a line, and at which byte of it (from 0).
+/// What is wrong in a line, and at which byte (from 0).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub at: usize,
@@ -21,7 +21,7 @@ pub(super) struct Document {
     pub comment: Option<Range<usize>>,
 }
 
-/// Which feature ids may come, when the user has said what the first is.
+/// The range of feature ids allowed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ids {
     /// The lowest id allowed.
@@ -31,9 +31,9 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Ids from `first`; from 0 when it has yet to be found out.
+    /// Ids from `first`, or from 0 if the first id is not known yet.
     pub fn starting_at(first: Option<u32>) -> Ids {
-        // Without a 0 among them, ids run to `MAX_FEATURES` itself.
+        // If no id is 0, ids run to `MAX_FEATURES` itself.
         let most = (MAX_FEATURES - 1) as u32;
         Ids { lowest: first.unwrap_or(0), highest: first.unwrap_or(1).saturating_add(most) }
     }
@@ -43,8 +43,8 @@ impl Ids {
     }
 }
 
-/// Reads a line without its line feed. Features go to `row` as `(id, value)`, ascending by id. `None` when there is
-/// no document on it.
+/// Reads a line without its line feed. Features go to `row` as `(id, value)`, ascending by id. `None` if the
+/// line has no document.
 pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<Option<Document>, Fault> {
     row.clear();
     let Some(label_token) = token(line, 0) else { return Ok(None) };
@@ -61,7 +61,7 @@ pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<
             comment = Some(trimmed(line, start + 1));
             break;
         }
-        let (id, value, length) = match swift::feature(&line[start..]).filter(|&(id, ..)| ids.allow(id)) {
+        let (id, value, length) = match fast_path::feature(&line[start..]).filter(|&(id, ..)| ids.allow(id)) {
             Some((id, value, length)) => (id as u32, value, length),
             None => feature(line, start..token_end(line, start), ids)?,
         };
@@ -73,7 +73,7 @@ pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<
     Ok(Some(Document { label, query, comment }))
 }
 
-/// The bytes that part tokens. A carriage return is one: it stands before a line feed, if anywhere.
+/// The bytes that separate tokens. Carriage returns belong to them, because they precede line feeds.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
@@ -88,7 +88,7 @@ fn token(line: &[u8], at: usize) -> Option<Range<usize>> {
     next_token(line, at).map(|start| start..token_end(line, start))
 }
 
-/// Where the token that holds `start` ends: before a space or a comment.
+/// Where the token at `start` ends: before a space or a comment.
 pub(super) fn token_end(line: &[u8], start: usize) -> usize {
     let ends = |&b: &u8| is_space(b) || b == b'#' || b == b'\n';
     line[start..].iter().position(ends).map_or(line.len(), |length| start + length)
@@ -106,18 +106,16 @@ fn label(line: &[u8], token: Range<usize>) -> Result<f32, Fault> {
     let text = &line[token.clone()];
     let fault = |message| Err(Fault { at: token.start, message });
     match number::parse(text) {
-        _ if number::is_missing(text) => {
-            fault(format!("the label is missing: {} stands for it", quoted(text)))
-        }
+        _ if number::is_missing(text) => fault(format!("the label is missing: found {}", quoted(text))),
         Some(label) if label.is_finite() => Ok(label),
-        Some(_) => fault(format!("the label {} is not a finite 32-bit number", quoted(text))),
+        Some(_) => fault(format!("the label {} is not a finite number in single precision", quoted(text))),
         None => fault(format!("expected a label (a number) first on the line, found {}", quoted(text))),
     }
 }
 
-/// Where the query id stands that must follow the label.
+/// The query id, which must follow the label.
 fn query(line: &[u8], at: usize) -> Result<Range<usize>, Fault> {
-    const ADVICE: &str = "every document names its query after its label, as in `2 qid:17 1:0.5`";
+    const ADVICE: &str = "a query id must follow every label, as in `2 qid:17 1:0.5`";
     let Some(token) = token(line, at).filter(|t| line[t.start] != b'#') else {
         let message = format!("expected `qid:` and a query id, found the end of the line; {ADVICE}");
         return Err(Fault { at: at.min(line.len()), message });
@@ -148,11 +146,12 @@ fn feature(line: &[u8], token: Range<usize>, ids: Ids) -> Result<(u32, f32, usiz
     match number::parse(value) {
         _ if number::is_missing(value) => Ok((id, f32::NAN, text.len())),
         Some(value) if value.is_finite() => Ok((id, value, text.len())),
-        Some(_) => {
-            fault(format!("the value {} of feature {id} is not a finite 32-bit number", quoted(value)))
-        }
+        Some(_) => fault(format!(
+            "the value {} of feature {id} is not a finite number in single precision",
+            quoted(value)
+        )),
         None if value.is_empty() => {
-            fault(format!("the value of feature {id} is empty; leave it out or say `NULL`"))
+            fault(format!("the value of feature {id} is empty; leave the feature out or write `NULL`"))
         }
         None => fault(format!("expected a number for feature {id}, found {}", quoted(value))),
     }
@@ -169,13 +168,13 @@ fn feature_id(id: &[u8], token: &[u8], ids: Ids) -> Result<u32, String> {
     match id.iter().fold(0, sum) {
         number if ids.allow(number) => Ok(number as u32),
         number if number < u64::from(ids.lowest) => {
-            Err(format!("feature id {} is below the first, which was said to be {}", quoted(id), ids.lowest))
+            Err(format!("feature id {} is below the first feature id, which was given as {}", quoted(id), ids.lowest))
         }
         _ => Err(format!("feature id {} is above the highest allowed, {}", quoted(id), ids.highest)),
     }
 }
 
-/// Puts the features in order and refuses an id that comes twice.
+/// Sorts the features; it is an error if an id occurs twice.
 fn sort(line: &[u8], row: &mut [(u32, f32)], ascending: bool) -> Result<(), Fault> {
     if ascending {
         return Ok(());
@@ -183,11 +182,11 @@ fn sort(line: &[u8], row: &mut [(u32, f32)], ascending: bool) -> Result<(), Faul
     row.sort_by_key(|&(id, _)| id);
     let Some(twice) = row.windows(2).find(|pair| pair[0].0 == pair[1].0) else { return Ok(()) };
     let id = twice[0].0;
-    let message = format!("feature {id} stands twice on the line");
+    let message = format!("feature {id} occurs twice on the line");
     Err(Fault { at: second_place(line, id), message })
 }
 
-/// Where a feature stands for the second time.
+/// Where a feature occurs for the second time.
 fn second_place(line: &[u8], id: u32) -> usize {
     let (mut at, mut seen) = (0, false);
     while let Some(token) = token(line, at) {

@@ -1,62 +1,68 @@
-//! Feature rows as they come in, while neither their width nor their first id is known for good.
+//! Feature rows as they are read, before their width and first id are known.
 
 use crate::data::{Features, Layout};
 use crate::error::{Error, Result};
 
-/// Rows are kept dense while at least one value in so many is given (or not 0).
+/// Rows are dense if at least one value in this many is given (or not 0).
 const SPARSEST_DENSE: usize = 4;
 
-/// Cells that a dense matrix may waste in any case: few rows say little about density.
+/// Cells that a dense matrix may always waste, because few rows do not show the density.
 const SLACK: usize = 1 << 16;
 
-/// What rows are like, without the rows: helps to read more of them, but changes nothing in the result.
+/// The expected shape of the next rows. It makes reading faster but does not change the result.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct MatrixShape {
     first: u32,
     width: usize,
     /// `None` when sparse.
     stride: Option<usize>,
 }
 
-/// A growing matrix. It is dense at first; once too few values are given it turns sparse and stays so. Which it was
-/// on the way does not show in what [`finish`](Rows::finish) makes of it.
+/// A growing matrix. It starts dense, and becomes sparse if too few values are given. The result of
+/// [`finish`](RowBuffer::finish) does not depend on that.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
-    /// The id that column 0 has in the text.
+pub(super) struct RowBuffer {
+    /// The id of column 0 in the text.
     first: u32,
     /// One more than the last column seen.
     width: usize,
     count: usize,
-    /// Values that are not 0, or, in rows not yet counted, that were given.
+    /// Number of values that are not 0, or, in rows not yet counted, that were given.
     filled: usize,
     store: Store,
 }
 
 #[derive(Debug, Clone)]
 enum Store {
-    /// `stride ≥ width` cells per row: a reserve, so that widening is seldom.
+    /// `stride ≥ width` cells per row; the reserve makes widening rare.
     Dense { stride: usize, values: Vec<f32> },
     /// No zeros are stored.
     Sparse { starts: Vec<usize>, columns: Vec<u32>, values: Vec<f32> },
 }
 
-impl Rows {
-    /// No rows; ids count from `first` unless a lower one comes.
+impl RowBuffer {
+    /// An empty matrix. Ids start at `first` unless a lower one occurs.
     pub fn new(first: u32) -> Self {
-        Rows { first, width: 0, count: 0, filled: 0, store: Store::Dense { stride: 0, values: Vec::new() } }
+        RowBuffer {
+            first,
+            width: 0,
+            count: 0,
+            filled: 0,
+            store: Store::Dense { stride: 0, values: Vec::new() },
+        }
     }
 
-    /// What rows to come will probably be like.
-    pub fn shape(&self) -> Shape {
+    /// The expected shape of the next rows.
+    pub fn shape(&self) -> MatrixShape {
         let stride = match &self.store {
             Store::Dense { stride, .. } => Some(*stride),
             Store::Sparse { .. } => None,
         };
-        Shape { first: self.first, width: self.width, stride }
+        MatrixShape { first: self.first, width: self.width, stride }
     }
 
-    /// Forgets all rows but keeps the memory, ready for rows of this shape.
-    pub fn reset(&mut self, shape: Shape) {
+    /// Removes all rows and keeps the memory, prepared for rows of this shape.
+    pub fn reset(&mut self, shape: MatrixShape) {
         (self.first, self.width, self.count, self.filled) = (shape.first, shape.width, 0, 0);
         match (&mut self.store, shape.stride) {
             (Store::Dense { stride, values }, Some(wanted)) => {
@@ -78,8 +84,8 @@ impl Rows {
         self.first
     }
 
-    /// A new row of zeros to be written, where rows are dense: it counts once [`keep_row`](Rows::keep_row) is
-    /// called. Columns in it beyond the width must stay 0.
+    /// A new row of zeros to write to, if rows are dense. It becomes part of the matrix when
+    /// [`keep_row`](RowBuffer::keep_row) is called.
     pub fn open_row(&mut self) -> Option<&mut [f32]> {
         let Store::Dense { stride, values } = &mut self.store else { return None };
         let start = self.count * *stride;
@@ -89,7 +95,7 @@ impl Rows {
         }
         values.truncate(start);
         values.resize(end, 0.0);
-        // Only the columns known are open: the reserve behind them would widen the matrix unseen.
+        // Only known columns can be written; the reserve behind them would widen the matrix unnoticed.
         Some(&mut values[start..start + self.width])
     }
 
@@ -127,8 +133,8 @@ impl Rows {
         self.keep_row(row.len());
     }
 
-    /// Adds all rows of `other`, whose [`count_filled`](Rows::count_filled) has been called.
-    pub fn append(&mut self, other: &Rows) {
+    /// Adds all rows of `other`, whose [`count_filled`](RowBuffer::count_filled) has been called.
+    pub fn append(&mut self, other: &RowBuffer) {
         self.lower_first(other.first);
         let offset = (other.first - self.first) as usize;
         self.make_room(other.count, other.width + offset, other.filled);
@@ -172,7 +178,7 @@ impl Rows {
         self.filled += other.filled;
     }
 
-    /// Drops what was opened and not kept, and counts what is not 0.
+    /// Drops a row that was opened but not kept, and counts the values that are not 0.
     pub fn count_filled(&mut self) {
         match &mut self.store {
             Store::Dense { stride, values } => {
@@ -183,8 +189,7 @@ impl Rows {
         }
     }
 
-    /// The finished matrix and the id of its first column. Whether it is dense depends on the rows and on `layout`
-    /// alone.
+    /// The finished matrix and the id of its first column. Whether it is dense depends only on the rows and `layout`.
     pub fn finish(mut self, layout: Layout) -> Result<(Features, u32)> {
         let cells = self.count.saturating_mul(self.width);
         let dense = match layout {
@@ -215,7 +220,7 @@ impl Rows {
         Ok((features, self.first))
     }
 
-    /// Makes `id` a column, moving all columns up where it is below the first.
+    /// Makes `id` a column; moves all columns up if it is below the first.
     fn lower_first(&mut self, id: u32) {
         let Some(shift) = self.first.checked_sub(id).filter(|&shift| shift > 0) else { return };
         self.first = id;
@@ -237,7 +242,7 @@ impl Rows {
         let Store::Dense { stride, values } = &mut self.store else { return };
         let wanted = match self.width <= *stride {
             true => *stride,
-            // The first rows say how wide the rest will be; later surprises get a reserve.
+            // The first rows indicate the width of the rest; later widening gets a reserve.
             false if self.count == 0 => self.width,
             false => self.width + self.width / 16,
         };
@@ -276,7 +281,7 @@ impl Store {
     }
 }
 
-/// The rows of a dense matrix, also where they are empty.
+/// The rows of a dense matrix, even if they have no columns.
 fn rows_of(values: &[f32], stride: usize, count: usize) -> impl Iterator<Item = &[f32]> {
     (0..count).map(move |row| &values[row * stride..(row + 1) * stride])
 }
@@ -303,7 +308,7 @@ fn narrow(values: &mut Vec<f32>, old: usize, new: usize, count: usize) {
     }
 }
 
-/// Sparse rows made dense; refused where they do not fit in memory.
+/// Sparse rows as dense ones; an error if they do not fit in memory.
 fn spread(starts: &[usize], columns: &[u32], values: &[f32], width: usize) -> Result<Vec<f32>> {
     let count = starts.len() - 1;
     let mut dense: Vec<f32> = Vec::new();
@@ -338,15 +343,15 @@ mod tests {
         proptest::collection::vec(row, 1..12)
     }
 
-    fn pushed(rows: &[Given]) -> Rows {
-        let mut matrix = Rows::new(1);
+    fn pushed(rows: &[Given]) -> RowBuffer {
+        let mut matrix = RowBuffer::new(1);
         rows.iter().for_each(|row| matrix.push(row));
         matrix.count_filled();
         matrix
     }
 
     /// Compares the matrix with the rows it was made of, value for value.
-    fn check(matrix: Rows, rows: &[Given], layout: Layout) {
+    fn check(matrix: RowBuffer, rows: &[Given], layout: Layout) {
         let all = || rows.iter().flatten();
         let (features, first) = matrix.finish(layout).unwrap();
         assert_eq!(first, u32::from(all().all(|&(id, _)| id != 0)));
@@ -363,7 +368,7 @@ mod tests {
     proptest! {
         #[test]
         fn rows_come_out_as_they_went_in_however_they_are_joined(rows in rows(), cuts in any::<[bool; 12]>()) {
-            let mut joined = Rows::new(1);
+            let mut joined = RowBuffer::new(1);
             let mut start = 0;
             for end in 1..=rows.len() {
                 if cuts[end - 1] || end == rows.len() {

@@ -1,4 +1,4 @@
-//! Dialects of the text, and that neither blocks nor threads show in the result.
+//! Dialects of the text, and results that do not depend on blocks or threads.
 
 use super::*;
 use crate::data::{Dataset, Features, Layout, Row};
@@ -43,14 +43,14 @@ fn every_dialect_of_the_text_is_read() {
 }
 
 #[test]
-fn comments_that_are_not_text_are_kept_as_well_as_can_be() {
+fn invalid_utf8_in_comments_is_replaced() {
     let loaded = read(sources(&[b"1 qid:1 1:2 # a\xffb\n"]), &ReadOptions::default()).unwrap();
     assert_eq!(loaded.data.comment(0), Some("a\u{fffd}b"));
     assert_eq!(load("1 qid:1 1:2\n").data.parts().comments, None);
 }
 
 #[test]
-fn the_first_id_is_found_or_told() {
+fn the_first_id_is_detected_or_given() {
     let from_zero = load("1 qid:1 1:1 2:2\n0 qid:1 0:5 2:6\n");
     assert_eq!(from_zero.notes, ["feature ids start at 0"]);
     assert_eq!(from_zero.data.columns().first_id, 0);
@@ -58,12 +58,12 @@ fn the_first_id_is_found_or_told() {
     let read_from = |first_id, text: &str| {
         read(sources(&[text.as_bytes()]), &ReadOptions { first_id, ..ReadOptions::default() })
     };
-    let told = read_from(Some(0), "1 qid:1 1:1 2:2\n").unwrap();
-    assert_eq!((dense_rows(&told.data), told.notes), (vec![vec![0.0, 1.0, 2.0]], vec![]));
+    let given = read_from(Some(0), "1 qid:1 1:1 2:2\n").unwrap();
+    assert_eq!((dense_rows(&given.data), given.notes), (vec![vec![0.0, 1.0, 2.0]], vec![]));
     let later = read_from(Some(10), "1 qid:1 10:1 12:2\n").unwrap().data;
     assert_eq!((dense_rows(&later), later.columns().name(2)), (vec![vec![1.0, 0.0, 2.0]], "12".to_owned()));
     let error = read_from(Some(1), "1 qid:1 0:1\n").unwrap_err().to_string();
-    assert_eq!(error, "1.txt:1:9: feature id `0` is below the first, which was said to be 1");
+    assert_eq!(error, "1.txt:1:9: feature id `0` is below the first feature id, which was given as 1");
 }
 
 #[test]
@@ -105,29 +105,29 @@ fn files_are_joined_and_share_their_first_id_width_and_layout() {
     assert_eq!((data.bounds(), notes.len(), data.comment(2)), (&[0, 1, 2, 3][..], 1, Some("last")));
     let twice: [&[u8]; 2] = [b"1 qid:1 1:1\n1 qid:2 1:1\n", b"\n1 qid:3 1:1\n0 qid:1 1:2\n"];
     let error = read(sources(&twice), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.starts_with("2.txt:3:7: query `1` stood on line 1 of 1.txt already"), "{error}");
+    assert!(error.starts_with("2.txt:3:7: query `1` occurs on line 1 of 1.txt"), "{error}");
     let gathered = read(sources(&twice), &ReadOptions { group: true, ..ReadOptions::default() }).unwrap();
     assert!(gathered.moved);
     assert_eq!(gathered.data.bounds(), [0, 2, 3, 4]);
-    assert_eq!(gathered.notes, ["1 query stood in several places; its rows were gathered"]);
+    assert_eq!(gathered.notes, ["the rows of 1 query were not adjacent and have been gathered"]);
     assert_eq!(dense_rows(&gathered.data), [[1.0], [2.0], [1.0], [1.0]]);
 }
 
 #[test]
-fn the_first_error_in_the_text_is_told() {
+fn the_first_error_in_the_text_is_reported() {
     let error = |texts: &[&[u8]], block| {
         read_in_blocks(sources(texts), &ReadOptions::default(), block).unwrap_err().to_string()
     };
     let scattered_first: &[u8] = b"1 qid:1 1:1\n1 qid:2 1:1\n1 qid:1 1:1\n1 qid:1 x\n1 qid:1 y\n";
     for block in [1, 20, 1000] {
-        assert!(error(&[scattered_first], block).starts_with("1.txt:3:7: query `1` stood on line 1"));
+        assert!(error(&[scattered_first], block).starts_with("1.txt:3:7: query `1` occurs on line 1"));
         assert!(error(&[&scattered_first[36..], b"z"], block).starts_with("1.txt:1:9: expected `id:value`"));
     }
     let mut packed = zstd::encode_all(&b"1 qid:1 1:1\n".repeat(9000)[..], 1).unwrap();
     packed.truncate(packed.len() - 5);
-    assert!(error(&[&packed], 100).starts_with("1.txt ends in the middle of its zstd data"));
-    assert!(error(&[], 100).contains("no file was named"));
-    assert!(error(&[b"1 qid:1 1:1", b" \n# nothing\n"], 100).starts_with("2.txt holds no documents"));
+    assert!(error(&[&packed], 100).starts_with("1.txt is truncated zstd data"));
+    assert!(error(&[], 100).contains("no files to read"));
+    assert!(error(&[b"1 qid:1 1:1", b" \n# nothing\n"], 100).starts_with("2.txt has no documents"));
 }
 
 /// Text with everything that may change how a block is read: widths that grow, ids from 0 late, sparse and dense
@@ -176,7 +176,7 @@ fn assert_same(a: &Loaded, b: &Loaded) {
 }
 
 #[test]
-fn neither_blocks_nor_threads_show() {
+fn results_do_not_depend_on_blocks_or_threads() {
     for seed in 0..3 {
         let text = varied_text(seed, 300);
         for layout in [Layout::Auto, Layout::Dense, Layout::Sparse] {
@@ -195,7 +195,7 @@ fn neither_blocks_nor_threads_show() {
 }
 
 #[test]
-fn the_quick_reader_agrees_with_the_careful_one() {
+fn the_fast_path_agrees_with_the_careful_parser() {
     let text = varied_text(11, 400);
     let data = load(&text).data;
     let (mut document, mut row) = (0, Vec::new());
@@ -216,7 +216,7 @@ fn the_quick_reader_agrees_with_the_careful_one() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived_in_any_blocks(text in "([ \t0-9.:#qid\r\n-]{0,12}|1 qid:1 |[0-2]:[0-9.]{1,9} |\n){0,40}", block in 1usize..50) {
+    fn no_bytes_cause_a_panic_in_any_blocks(text in "([ \t0-9.:#qid\r\n-]{0,12}|1 qid:1 |[0-2]:[0-9.]{1,9} |\n){0,40}", block in 1usize..50) {
         let result = |block| read_in_blocks(sources(&[text.as_bytes()]), &ReadOptions::default(), block);
         match (result(block), result(1 << 16)) {
             (Ok(a), Ok(b)) => assert_same(&a, &b),

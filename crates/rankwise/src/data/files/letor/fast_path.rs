@@ -1,11 +1,11 @@
-//! The usual line, quickly: features in ascending order, all in columns known, plain spaces, plain numbers. Any
-//! other line is left to the careful reader, which also finds the words for what is wrong.
+//! The fast path for common lines: features in ascending order and in known columns, single spaces, plain numbers. All
+//! other lines go to the careful parser, which also writes the error messages.
 
 use super::line;
 use crate::data::files::number;
 use std::ops::Range;
 
-/// The text ` ID:` of a feature, ready to be compared with 8 bytes of a line at once.
+/// The text ` ID:` of a feature, to be compared with 8 bytes of a line at once.
 #[derive(Clone, Copy)]
 struct IdText {
     text: u64,
@@ -13,7 +13,7 @@ struct IdText {
     length: usize,
 }
 
-/// The texts of small ids; those of others are read digit by digit.
+/// The texts of small ids; other ids are read digit by digit.
 static ID_TEXTS: [IdText; 1024] = {
     let mut texts = [IdText { text: 0, mask: 0, length: 0 }; 1024];
     let mut id = 0;
@@ -26,7 +26,7 @@ static ID_TEXTS: [IdText; 1024] = {
 
 impl IdText {
     const fn of(id: usize) -> IdText {
-        // From the end, so that what comes first in the text ends up in the lowest byte.
+        // From the end, so that the first character ends up in the lowest byte.
         let (mut text, mut length, mut rest) = (b':' as u64, 1, id);
         loop {
             text = text << 8 | (b'0' as usize + rest % 10) as u64;
@@ -40,13 +40,13 @@ impl IdText {
     }
 }
 
-/// What stands before the features.
+/// The fields before the features.
 pub(super) struct Head {
     pub label: f32,
     pub query: Range<usize>,
 }
 
-/// Reads `label qid:ID` from `at` on. `last_query` is the id of the line before: most often it is the same.
+/// Reads `label qid:ID` at `at`. `last_query` is the id of the line before, which is usually the same.
 #[inline]
 pub(super) fn head(text: &[u8], at: usize, last_query: &[u8]) -> Option<Head> {
     let (label, length) = number::leading(text.get(at..)?)?;
@@ -64,8 +64,8 @@ pub(super) fn head(text: &[u8], at: usize, last_query: &[u8]) -> Option<Head> {
     Some(Head { label, query: start..end })
 }
 
-/// Reads the features from `at`, where a space stands, into `row`, whose first column has id `first`. Gives where it
-/// stopped (at the line feed or the comment) and how many there were.
+/// Reads the features from `at`, which must be a space, into `row`, whose first column has id `first`. Returns where it
+/// stopped (at the line feed or the comment) and the number of features.
 #[inline]
 pub(super) fn features(text: &[u8], at: usize, row: &mut [f32], first: u32) -> Option<(usize, usize)> {
     let known = ID_TEXTS.get(first as usize..).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn features(text: &[u8], at: usize, row: &mut [f32], first: u32) -> O
     }
 }
 
-/// The feature that `text` starts with, where it is a plain one: its id, its value and its length.
+/// The feature that `text` starts with, if it is a plain one: its id, its value and its length.
 #[inline]
 pub(super) fn feature(text: &[u8]) -> Option<(u64, f32, usize)> {
     let (id, digits) = number::leading_digits(text)?;
@@ -103,7 +103,7 @@ pub(super) fn feature(text: &[u8]) -> Option<(u64, f32, usize)> {
     Some((id, value, digits + 1 + length))
 }
 
-/// The value that `text` starts with, and its length. What ends it is part of `text`.
+/// The value that `text` starts with, and its length. `text` must include the byte after it.
 #[inline(always)]
 fn value(text: &[u8]) -> Option<(f32, usize)> {
     let window = text.first_chunk::<9>()?;
@@ -114,7 +114,7 @@ fn value(text: &[u8]) -> Option<(f32, usize)> {
     }
 }
 
-/// As [`value`], for numbers that are not short.
+/// Like [`value`], for numbers that are not short.
 fn longer_value(text: &[u8]) -> Option<(f32, usize)> {
     match number::leading(text) {
         Some((value, length)) if ends_token(*text.get(length)?) => Some((value, length)),
@@ -134,7 +134,7 @@ enum Next {
     End { start: usize },
 }
 
-/// What comes next, where it is not the id expected: another feature, or the end of the line.
+/// What follows if it is not the expected id: another feature, or the end of the line.
 fn skip_to_value(text: &[u8], first: u32) -> Option<Next> {
     let start = text.iter().position(|&b| !line::is_space(b))?;
     if matches!(text[start], b'\n' | b'#') {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_ids_are_what_stands_in_lines() {
+    fn id_texts_match_the_text_of_lines() {
         for (id, known) in ID_TEXTS.iter().enumerate() {
             let text = format!(" {id}:");
             assert_eq!(known.length, text.len());

@@ -1,9 +1,9 @@
-"""Asks other tools for their measures of seeded random rankings and stores the answers.
+"""Asks other tools for their metrics of seeded random rankings and stores the answers.
 
-    python -m venv .venv && .venv/bin/pip install -r testdata/measures/requirements.txt
-    .venv/bin/python testdata/measures/generate.py
+    python -m venv .venv && .venv/bin/pip install -r testdata/metrics/requirements.txt
+    .venv/bin/python testdata/metrics/generate.py
 
-writes answers.json beside this file: `sets` of queries, and `answers`, one per tool and measure, with a value per
+writes answers.json beside this file: `sets` of queries, and `answers`, one per tool and metric, with a value per
 query (null where the tool has none). crates/rankwise/tests/metrics_stored.rs compares them with our presets.
 """
 
@@ -126,15 +126,15 @@ def as_trec(queries):
     return qrels, run
 
 
-def ask_pytrec(queries, measures):
+def ask_pytrec(queries, metrics):
     qrels, run = as_trec(queries)
-    results = pytrec_eval.RelevanceEvaluator(qrels, set(measures)).evaluate(run)
-    return lambda measure: [results[q][measure] for q in sorted(qrels)]
+    results = pytrec_eval.RelevanceEvaluator(qrels, set(metrics)).evaluate(run)
+    return lambda metric: [results[q][metric] for q in sorted(qrels)]
 
 
-def ask_ranx(queries, measure):
+def ask_ranx(queries, metric):
     qrels, run = as_trec(queries)
-    values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), measure, return_mean=False)
+    values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), metric, return_mean=False)
     return [None if math.isnan(v) else float(v) for v in values]
 
 
@@ -152,9 +152,9 @@ def main():
     }
     answers = []
 
-    def store(tool, preset, name, measure, values, tolerance=1e-9):
+    def store(tool, preset, name, metric, values, tolerance=1e-9):
         answers.append(
-            {"tool": tool, "preset": preset, "set": name, "measure": measure, "tolerance": tolerance, "values": values}
+            {"tool": tool, "preset": preset, "set": name, "metric": metric, "tolerance": tolerance, "values": values}
         )
 
     for name in ["graded", "binary", "shares"]:
@@ -162,11 +162,11 @@ def main():
         for k in [None, 1, 3, 10]:
             at = f"@{k}" if k else ""
             top = f"top={k}" if k else ""
-            for measure in ["NDCG", "DCG"]:
-                ask = ask_catboost(f"{measure}:{top}" if k else measure)
-                store("catboost", "catboost", name, f"{measure.lower()}{at}", per_query(queries, ask))
-                ask = ask_catboost(f"{measure}:type=Exp" + (f";{top}" if k else ""))
-                store("catboost", "catboost", name, f"{measure.lower()}{at}:gain=exp2", per_query(queries, ask))
+            for metric in ["NDCG", "DCG"]:
+                ask = ask_catboost(f"{metric}:{top}" if k else metric)
+                store("catboost", "catboost", name, f"{metric.lower()}{at}", per_query(queries, ask))
+                ask = ask_catboost(f"{metric}:type=Exp" + (f";{top}" if k else ""))
+                store("catboost", "catboost", name, f"{metric.lower()}{at}:gain=exp2", per_query(queries, ask))
             if name != "graded":
                 ask = ask_catboost(f"ERR:{top}" if k else "ERR")
                 store("catboost", "catboost", name, f"err{at}", per_query(queries, ask))
@@ -185,14 +185,14 @@ def main():
             store("lightgbm", "lightgbm", name, f"map@{k}", per_query(queries, ask_lightgbm("map", k)))
         for at in ["", "@1", "@3", "@10", "@50"]:
             store("xgboost", "xgboost", name, f"ndcg{at}", per_query(queries, ask_xgboost(f"ndcg{at}")))
-        for measure, ours in [("MAP", "map"), ("MRR", "mrr"), ("PrecisionAt", "p"), ("RecallAt", "recall")]:
+        for metric, ours in [("MAP", "map"), ("MRR", "mrr"), ("PrecisionAt", "p"), ("RecallAt", "recall")]:
             for k in [1, 3, 10]:
-                ask = ask_catboost(f"{measure}:top={k}")
+                ask = ask_catboost(f"{metric}:top={k}")
                 store("catboost", "catboost", name, f"{ours}@{k}", per_query(queries, ask))
     queries = sets["binary"]
-    for measure, ours in [("map", "map"), ("pre", "p")]:
+    for metric, ours in [("map", "map"), ("pre", "p")]:
         for at in ["", "@1", "@3", "@10", "@50"]:
-            store("xgboost", "xgboost", "binary", f"{ours}{at}", per_query(queries, ask_xgboost(f"{measure}{at}")))
+            store("xgboost", "xgboost", "binary", f"{ours}{at}", per_query(queries, ask_xgboost(f"{metric}{at}")))
     store("catboost", "catboost", "binary", "auc", per_query(queries, ask_catboost("QueryAUC")))
 
     for name in ["trec", "trec-short"]:
@@ -204,12 +204,12 @@ def main():
         asked = {"map", "recip_rank", "Rprec", "bpref", "ndcg", "set_F", "set_P", "set_recall"}
         asked |= {f"{m}.1,5,10,30" for m in ["P", "recall", "ndcg_cut", "map_cut", "success"]}
         answer = ask_pytrec(sets[name], asked)
-        for measure, ours in theirs.items():
-            store("pytrec_eval", "trec", name, ours, answer(measure))
+        for metric, ours in theirs.items():
+            store("pytrec_eval", "trec", name, ours, answer(metric))
     for at in ["", "@1", "@5", "@30"]:
-        for measure, ours in [("ndcg", "ndcg"), ("dcg", "dcg"), ("map", "map"), ("mrr", "mrr"), ("precision", "p"),
+        for metric, ours in [("ndcg", "ndcg"), ("dcg", "dcg"), ("map", "map"), ("mrr", "mrr"), ("precision", "p"),
                               ("recall", "recall"), ("f1", "f1"), ("hit_rate", "success")]:  # fmt: skip
-            store("ranx", "ranx", "trec-short", f"{ours}{at}", ask_ranx(sets["trec-short"], f"{measure}{at}"))
+            store("ranx", "ranx", "trec-short", f"{ours}{at}", ask_ranx(sets["trec-short"], f"{metric}{at}"))
         burges = ask_ranx(sets["trec-short"], f"ndcg_burges{at}")
         store("ranx", "ranx", "trec-short", f"ndcg{at}:gain=exp2", burges)
     store("ranx", "ranx", "trec-short", "r-precision", ask_ranx(sets["trec-short"], "r-precision"))
