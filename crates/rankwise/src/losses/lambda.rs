@@ -110,7 +110,7 @@ pub struct LambdaSettings {
     /// The minimum label of a relevant document, for MAP, MRR and binary gain.
     pub threshold: f32,
     /// The stopping probability, for ERR.
-    pub stop: Stop,
+    pub stop: StopProbability,
     /// The highest possible grade, for ERR; labels above it count as this grade.
     pub max_grade: f32,
     /// The truncation level: only pairs with at least one document in the top k contribute; 0 for all pairs.

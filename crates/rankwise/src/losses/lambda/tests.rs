@@ -119,7 +119,7 @@ fn all_settings() -> Vec<LambdaSettings> {
         all.push(LambdaSettings { metric, k, normalize: false, ..plain });
         all.push(LambdaSettings { metric, k, sigma: 0.7, gain: Gain::Linear, threshold: 2.0, ..plain });
     }
-    all.push(LambdaSettings { metric: LambdaMetric::Err, stop: Stop::Exp2, max_grade: 2.0, ..plain });
+    all.push(LambdaSettings { metric: LambdaMetric::Err, stop: StopProbability::Exp2, max_grade: 2.0, ..plain });
     all
 }
 
@@ -245,7 +245,7 @@ fn settings_follow_from_a_metric() {
     assert_eq!((map.metric, map.k, map.threshold), (LambdaMetric::Map, 0, 2.0));
     assert_eq!(settings("mrr@5").unwrap().metric, LambdaMetric::Mrr);
     let err = settings("err:stop=grade:max-grade=3").unwrap();
-    assert_eq!((err.metric, err.stop, err.max_grade), (LambdaMetric::Err, Stop::Grade, 3.0));
+    assert_eq!((err.metric, err.stop, err.max_grade), (LambdaMetric::Err, StopProbability::Grade, 3.0));
     let refusal = |name: &str| settings(name).unwrap_err().to_string();
     assert!(refusal("auc").contains("`ndcg`, `map`"), "{}", refusal("auc"));
     assert!(refusal("ndcg:discount=letor").contains("`log2`"), "{}", refusal("ndcg:discount=letor"));
