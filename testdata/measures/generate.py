@@ -1,10 +1,10 @@
-"""Asks other tools for their measures of seeded random rankings and stores the answers.
+"""Stores the metrics that other tools compute for seeded random rankings.
 
     python -m venv .venv && .venv/bin/pip install -r testdata/measures/requirements.txt
     .venv/bin/python testdata/measures/generate.py
 
-writes answers.json beside this file: `sets` of queries, and `answers`, one per tool and measure, with a value per
-query (null where the tool has none). crates/rankwise/tests/metrics_stored.rs compares them with our presets.
+writes answers.json beside this file: `sets` of queries, and `answers`, one per tool and metric, with a value per
+query (null if the tool has none). crates/rankwise/tests/metrics_stored.rs compares them with our presets.
 """
 
 import json
@@ -51,7 +51,7 @@ def trec_set(rng, sizes):
         grades = [0, 0, 0, None, -1] if q < 2 else [0, 0, 0, 1, 1, 2, 3, None, -1, -2]
         retrieved = max(1, n * rng.choice([2, 3, 4]) // 4)
         labels = [rng.choice(grades) for _ in range(n)]
-        # What is neither judged nor retrieved is not there at all.
+        # Documents that are neither judged nor retrieved are left out.
         labels[retrieved:] = [g if g is not None else 0 for g in labels[retrieved:]]
         ids = rng.sample(range(100, 1000), n)
         queries.append(
@@ -147,7 +147,7 @@ def main():
         "binary": ranked_set(rng, [0, 0, 1], sizes),
         "shares": ranked_set(rng, [0, 0.25, 0.5, 1], sizes),
         "trec": trec_set(rng, [5, 12] + [rng.randrange(3, 40) for _ in range(22)]),
-        # ranx sorts with an unstable sort, which keeps the input order only in short lists.
+        # ranx sorts unstably, which keeps the input order only in short lists.
         "trec-short": trec_set(rng, short),
     }
     answers = []
