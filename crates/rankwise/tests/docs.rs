@@ -26,12 +26,14 @@ fn files(directory: &str, ending: &str) -> Vec<String> {
     names
 }
 
-/// The part of a document from a heading to the next one of the same level.
+/// The text from a heading to the next one of the same or a higher level.
 fn section<'a>(document: &'a str, heading: &str) -> &'a str {
-    let level = heading.split(' ').next().unwrap();
+    let level = |line: &str| line.bytes().take_while(|b| *b == b'#').count();
     let start = document.find(&format!("{heading}\n")).unwrap_or_else(|| panic!("no heading {heading}"));
-    let body = &document[start + heading.len()..];
-    &body[..body.find(&format!("\n{level} ")).unwrap_or(body.len())]
+    let body = &document[start + heading.len() + 1..];
+    let ends = |line: &str| (1..=level(heading)).contains(&level(line)) && line.contains("# ");
+    let length = body.split_inclusive('\n').take_while(|line| !ends(line)).map(str::len).sum();
+    &body[..length]
 }
 
 /// The words in backquotes in the table rows of a text.
