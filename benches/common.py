@@ -1,4 +1,4 @@
-"""What every benchmark here shares: contenders in their own processes, interleaved, and tables of 80 columns."""
+"""Shared by all benchmarks: tools run in their own processes, interleaved; results are tables of 80 columns."""
 
 import importlib.metadata
 import json
@@ -13,7 +13,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 DATA = HERE / ".data"
-SHARED = ROOT.parent / "shared" / "data"
+# Public data sets; docs/data.md says how to put them there.
+PUBLIC = ROOT / "data"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -25,7 +26,7 @@ def built(example, profile="release"):
 
 
 def run_json(command, threads):
-    """Runs a contender on its own, held to `threads` cores and threads; its last line is its result in JSON."""
+    """Runs one tool alone on `threads` cores and threads; the last line it prints is its result as JSON."""
     environment = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
     cores = ",".join(str(core) for core in sorted(os.sched_getaffinity(0))[:threads])
     pinned = ["taskset", "-c", cores, *map(str, command)]
@@ -34,8 +35,8 @@ def run_json(command, threads):
 
 
 def interleaved(contenders, repeats, threads):
-    """Results of each contender, `{name: [result, …]}`: every round runs all of them once, so that what
-    else the machine does falls on all alike."""
+    """Results of each tool, `{name: [result, …]}`. Every round runs all tools once, so that other load on the machine
+    affects them equally."""
     results = {name: [] for name in contenders}
     for round_number in range(repeats):
         for name, command in contenders.items():
@@ -50,7 +51,7 @@ def median(results, key):
 
 
 def memory(field):
-    """A field of /proc/self/status in bytes: VmRSS now, VmHWM at its highest."""
+    """A field of /proc/self/status in bytes: VmRSS is the current size, VmHWM the peak."""
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
@@ -58,7 +59,7 @@ def memory(field):
 
 
 def forget_peak_memory():
-    """Lets VmHWM count from now on."""
+    """Resets VmHWM to the current size."""
     pathlib.Path("/proc/self/clear_refs").write_text("5")
 
 

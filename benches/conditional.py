@@ -1,7 +1,7 @@
-"""Conditional models over sampled rankings: seconds against the rankings a query, and against the queries.
+"""Conditional models over sampled rankings: seconds by rankings per query and by queries.
 
 No other tool has these, so this compares Rankwise with itself, at a fixed number of steps, on synthetic data of
-OHSUMED's shape: 150 documents a query, 45 features. Drawing the rankings counts.
+OHSUMED's shape: 150 documents per query, 45 features. The time to sample the rankings is included.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main():
 
     common.heading(f"{arguments.learner} over sampled rankings", [], arguments.threads)
     common.table(("queries", "rankings a query", "seconds", "ns a ranking and step", "peak MB"), rows)
-    print(f"\nMedians of {arguments.repeats}. The same time a ranking and step in all rows is linear growth.")
+    print(f"\nMedians of {arguments.repeats}. Growth is linear if all rows have the same time per ranking and step.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Evaluating rankings beside ranx and pytrec_eval: seconds, their objects built and compiled beforehand.
+"""Evaluating rankings beside ranx and pytrec_eval: seconds, after their objects are built and compiled.
 
 Child processes: eval.py --child ranx|pytrec_eval FILE
 """
@@ -11,18 +11,18 @@ import time
 
 import common
 
-# Ours, ranx's and trec_eval's names of the same measures.
+# The same metrics as Rankwise, ranx and trec_eval name them.
 MEASURES = [("ndcg@10", "ndcg@10", "ndcg_cut_10"), ("map", "map", "map"), ("mrr", "mrr", "recip_rank")]
-# As in eval_bench.rs; each tool has one more to warm up.
+# As in eval_bench.rs, after one run to warm up.
 RUNS = 5
 
 
 def make_file(path, queries, documents):
-    """Scores without ties and grades 0 to 4, most of them 0. Seeded: the same bytes everywhere."""
+    """Scores without ties and labels 0 to 4, most of them 0. Seeded: the same bytes everywhere."""
     import numpy
 
     random = numpy.random.Generator(numpy.random.PCG64(20261115))
-    # Whole numbers in random order: single precision, in which trec_eval compares, tells them apart.
+    # Integers in random order stay distinct in single precision, in which trec_eval compares scores.
     scores = numpy.array([random.permutation(documents) for _ in range(queries)], dtype="<f8")
     grades = random.choice(5, (queries, documents), p=[0.7, 0.15, 0.1, 0.04, 0.01]).astype("<f4")
     path.write_bytes(scores.tobytes() + grades.tobytes())
@@ -40,7 +40,7 @@ def as_dictionaries(path, queries, documents):
 
 
 def child(tool, path, queries, documents, threads):
-    """The least seconds of several runs, and the mean of each measure."""
+    """The fastest of several runs in seconds, and the mean of each metric."""
     grades, scores = as_dictionaries(path, queries, documents)
     if tool == "ranx":
         import ranx
@@ -106,7 +106,7 @@ def main():
         seconds = common.median(found, "seconds")
         rows.append((tool, f"{seconds:.4f}", f"{queries / seconds:.0f}", f"{seconds / least:.1f}"))
     common.table(("tool", "seconds", "queries/s", "time, ours=1"), rows)
-    print(f"\nMedians of {arguments.repeats}, each the least of {RUNS} runs in one process; pytrec_eval has one thread.")
+    print(f"\nMedians of {arguments.repeats}, each the fastest of {RUNS} runs in one process; pytrec_eval has one thread.")
 
 
 if __name__ == "__main__":

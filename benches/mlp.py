@@ -1,8 +1,8 @@
-"""A network of 256-128-64 units beside PyTorch: seconds an epoch and NDCG at equal settings.
+"""A neural network of 256-128-64 units beside PyTorch: seconds per epoch and NDCG at equal settings.
 
-Data of MSLR's shape (136 features, about 120 documents a query), features standardised, relu, Adam at 0.001, batches of
+Data of MSLR's shape (136 features, about 120 documents per query), features standardised, relu, Adam at 0.001, batches of
 100 queries. The loss of a batch is the mean over its queries: half the sum of squares (regression), or the cross-entropy
-of softmaxes (list-net). Both get the values as 32-bit floats in memory; standardising counts. PyTorch gets each batch as
+of softmaxes (list-net). Both get the values as 32-bit floats in memory; standardising is included. PyTorch gets each batch as
 one matrix, and the softmax over queries as one over a padded matrix of scores.
 """
 
@@ -24,7 +24,7 @@ def squared(scores, labels, rows, count):
 
 
 def list_net(scores, labels, rows, count):
-    """Cross-entropy of softmax(labels) and softmax(scores); `rows` are (query, place) of each document."""
+    """Cross-entropy of softmax(labels) and softmax(scores); `rows` are (query, position) of each document."""
     import torch
 
     padded = torch.full((count, int(rows[1].max()) + 1), -torch.inf)
@@ -117,7 +117,7 @@ def main():
                 f"{learner} by a network, {rows:,} × 136, {arguments.epochs} epochs", ["torch"], threads
             )
             common.table(("", "seconds an epoch", "× rankwise", "NDCG@10"), lines)
-    print(f"\nMedians of {arguments.repeats}, reading not counted; NDCG@10 on {arguments.test_queries} other queries.")
+    print(f"\nMedians of {arguments.repeats}, without reading; NDCG@10 on {arguments.test_queries} other queries.")
 
 
 if __name__ == "__main__":

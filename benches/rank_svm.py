@@ -13,7 +13,7 @@ import warnings
 import common
 
 PARTS = ("S1", "S2", "S3")
-# Both are to be within this share of the optimum.
+# Both tools must come within this fraction of the optimum.
 SHORT = 1e-3
 # LIBLINEAR has truncated Newton in the primal for the squared hinge, coordinate descent in the dual for both.
 FORMS = {"squared-hinge": ("primal", "dual"), "hinge": ("dual",)}
@@ -45,8 +45,8 @@ def make_file(path, source):
 
 
 def differences(features, labels, queries):
-    """`x_i - x_j` of every pair of different grade, every second one turned round: a classifier wants two classes.
-    Also says how many queries have pairs."""
+    """`x_i - x_j` of every pair with different labels, every second one negated because a classifier needs two classes.
+    Also returns the number of queries with pairs."""
     import numpy
 
     parts = []
@@ -62,12 +62,12 @@ def differences(features, labels, queries):
 
 
 def child(loss, form, path, c, tolerance):
-    """Learns once from explicit pairs."""
+    """Trains once on explicit pairs."""
     import numpy
     import sklearn.datasets
     import sklearn.svm
 
-    # Whether it is within reach of the optimum is for the parent to say.
+    # The parent process decides whether this is close enough to the optimum.
     warnings.simplefilter("ignore")
     c, tolerance, squared = float(c), float(tolerance), loss == "squared-hinge"
     features, labels, queries = sklearn.datasets.load_svmlight_file(path, query_id=True)
@@ -95,7 +95,7 @@ def child(loss, form, path, c, tolerance):
 
 
 def loosest(other, optimum, threads):
-    """The loosest tolerance that brings the other tool within reach of the optimum."""
+    """The loosest tolerance at which the other tool comes close enough to the optimum."""
     for tolerance in TOLERANCES:
         result = common.run_json(other(tolerance), threads)
         print(f"tolerance {tolerance:g}: {result['objective'] / optimum - 1:.1e} short", file=sys.stderr)
@@ -106,11 +106,11 @@ def loosest(other, optimum, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default=common.SHARED / "ohsumed", help="folder of S1.txt.zst to S3.txt.zst")
+    parser.add_argument("--data", default=common.PUBLIC / "ohsumed", help="folder of S1.txt.zst to S3.txt.zst")
     parser.add_argument("--c", type=float, default=0.01, help="C of rank-svm")
     parser.add_argument("--losses", nargs="+", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1, help="LIBLINEAR knows only one")
+    parser.add_argument("--threads", type=int, default=1, help="LIBLINEAR has only one")
     parser.add_argument("--profile", default="release", help="Cargo profile of rankwise")
     parser.add_argument("--child", nargs=5, metavar=("LOSS", "FORM", "FILE", "C", "TOLERANCE"))
     arguments = parser.parse_args()
@@ -148,7 +148,7 @@ def main():
     common.heading(f"Ranking SVM on {pairs} pairs of OHSUMED, C = {c:g}", ["scikit-learn", "numpy"], threads)
     header = ("solver", "fit s", "pairs s", "fit/ours", "both/ours", "peak MB", "short", "rounds")
     common.table(header, rows)
-    print(f"\nMedians of {arguments.repeats}; reading the file is not counted. Both are within {SHORT:g} of the optimum.")
+    print(f"\nMedians of {arguments.repeats}; without reading. Both are within {SHORT:g} of the optimum.")
 
 
 if __name__ == "__main__":

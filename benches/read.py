@@ -15,7 +15,7 @@ FEATURES = 136
 
 
 def make_file(path, megabytes):
-    """A dense file in the shape of MSLR-WEB10K: 136 features, six decimals or whole numbers, about 120
+    """A dense file in the shape of MSLR-WEB10K: 136 features, six decimals or integers, about 120
     documents per query. Seeded: the same bytes everywhere."""
     import numpy
 
@@ -40,7 +40,7 @@ def child(reader, path, threads):
     if reader == "xgboost":
         import xgboost
 
-        # Every read of text warns that it is deprecated.
+        # XGBoost warns at every read that text input is deprecated.
         warnings.simplefilter("ignore")
 
         def read():

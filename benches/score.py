@@ -1,7 +1,7 @@
-"""Scoring with ensembles beside LightGBM, XGBoost and CatBoost: microseconds per document on one thread.
+"""Scoring with boosted trees beside LightGBM, XGBoost and CatBoost: microseconds per document on one thread.
 
 Each tool trains on the same synthetic data of MSLR's shape and scores the same test documents, all at once and in
-requests of a few. Rankwise scores with LightGBM's trees, by the compiled form and by plain walks.
+small batches. Rankwise scores with LightGBM's trees, in compiled form and by walking the trees.
 
 Child processes: score.py --child lightgbm|xgboost|catboost MODEL TREES
 """
@@ -15,15 +15,15 @@ import time
 import common
 
 FEATURES = 136
-# Documents of a request; of small ones so many requests are enough.
+# Documents per batch, and how many batches of each size are timed.
 BATCHES = (60_000, 100, 10, 1)
 REQUESTS = 600
-# After one to warm up; score_bench makes as many.
+# After one run to warm up; as in score_bench.
 RUNS = 5
 
 
 def make_data(directory, queries):
-    """The data of trees.py; four queries of five are to train on, the documents of the others are kept apart."""
+    """The data of trees.py; four of five queries are for training, the others for testing."""
     import numpy
 
     bench = common.built("boost_bench")
@@ -105,7 +105,7 @@ def predictor(tool, path, trees):
 
 
 def child(tool, path, trees, directory):
-    """Times one tool on every size of request."""
+    """Times one tool on every batch size."""
     predict, rows = predictor(tool, path, trees), test_rows(directory)
     result = {}
     for batch in BATCHES:
@@ -124,7 +124,7 @@ def child(tool, path, trees, directory):
 
 
 def ndcg(scores, directory, depth=10):
-    """The mean NDCG@10 over the test queries that have something relevant."""
+    """The mean NDCG@10 over the test queries with relevant documents."""
     import numpy
 
     gains = 2.0 ** numpy.fromfile(directory / "labels.f32", numpy.float32)[train_rows(directory) :] - 1
@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--trees", type=int, nargs="+", default=(100, 300, 1000))
     parser.add_argument("--leaves", type=int, nargs="+", default=(31, 64))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2, help="threads to train with; scoring has one")
+    parser.add_argument("--threads", type=int, default=2, help="threads for training; scoring uses one")
     parser.add_argument("--profile", default="release", help="Cargo profile of rankwise")
     parser.add_argument("--child", nargs=3, metavar=("TOOL", "MODEL", "TREES"))
     arguments = parser.parse_args()
@@ -197,9 +197,9 @@ def main():
 
     common.heading("Scoring: microseconds per document", ["lightgbm", "xgboost", "catboost"], 1)
     common.table(("tool", "trees", "leaves", "all at once", "by 100", "by 10", "one by one", "NDCG@10"), rows)
-    print(f"\nMedians of {arguments.repeats} processes, each the least of {RUNS} runs. Rankwise has LightGBM's trees, and")
-    print("adds their values up in the same order in both forms: equal sums. CatBoost's trees are oblivious, of depth 6.")
-    print("Other tools are called from Python, which is most of what a small request costs them.")
+    print(f"\nMedians of {arguments.repeats} processes, each the fastest of {RUNS} runs. Rankwise scores LightGBM's trees and")
+    print("adds their values in the same order in both forms, so sums are equal. CatBoost's trees are oblivious, depth 6.")
+    print("The other tools are called from Python, which is most of their cost for a small batch.")
 
 
 if __name__ == "__main__":

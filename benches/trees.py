@@ -1,8 +1,8 @@
 """LambdaMART beside LightGBM, XGBoost, CatBoost and hessboost: seconds, memory and NDCG at equal settings.
 
-Data of MSLR's shape (136 features, about 120 documents a query); 255 bins, rate 0.1, truncation at 30, 100 rounds,
-trees grown leaf by leaf. CatBoost is also shown with its own symmetric trees of depth 6. Every contender gets the values
-as 32-bit floats in memory; turning them into bins counts.
+Data of MSLR's shape (136 features, about 120 documents per query); 255 bins, learning rate 0.1, truncation 30, 100
+iterations, leaf-wise growth. CatBoost is also shown with its own symmetric trees of depth 6. Every tool gets the values
+as 32-bit floats in memory; binning is included.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def data_in(directory):
 
 
 def ndcg(scores, labels, sizes, k=10):
-    """Mean NDCG@k with gains 2^r − 1, over queries with something relevant."""
+    """Mean NDCG@k with gains 2^r − 1, over queries with relevant documents."""
     values, start = [], 0
     discounts = 1 / np.log2(np.arange(2, k + 2))
     for size in sizes:
@@ -82,7 +82,7 @@ def train_catboost(x, y, sizes, leaves, rounds, threads, symmetric=False):
 
 
 def contend(name, directory, queries, leaves, rounds, threads, scores):
-    """Runs one Python contender in this process."""
+    """Runs one Python tool in this process."""
     x, y, sizes = data_in(directory)
     rows = int(sizes[:queries].sum())
     train, test = x[:rows].copy(), x[rows:].copy()
@@ -102,7 +102,7 @@ def contend(name, directory, queries, leaves, rounds, threads, scores):
 
 
 def commands(arguments, bench, peer, directory, leaves, threads):
-    """The command of every contender."""
+    """The command of every tool."""
     scores = lambda name: common.DATA / f"scores-{name}.f64"
     found = {}
     for name in arguments.peers:
@@ -160,8 +160,8 @@ def main():
                 ["lightgbm", "xgboost", "catboost"], threads,
             )
             common.table(("", "seconds", "of it binning", "× rankwise", "peak MiB", "NDCG@10"), lines)
-    print(f"\nMedians of {arguments.repeats}, reading not counted; peak memory above that of the data; NDCG@10 on {total - arguments.queries} other queries.")
-    print("hessboost 0.4.6 does not tell its binning apart.")
+    print(f"\nMedians of {arguments.repeats}, without reading; peak memory above that of the data; NDCG@10 on {total - arguments.queries} other queries.")
+    print("hessboost 0.4.6 does not report its binning separately.")
 
 
 if __name__ == "__main__":

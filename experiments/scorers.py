@@ -1,7 +1,9 @@
-"""README's table of losses by scorers: scorers.py DIRECTORY, what `run experiments/losses-by-scorers.toml` wrote.
+"""Prints the table of losses by scorers in docs/results.md.
 
-Prints NDCG@10 of each loss by each scorer, and the scorers compared on the mean over all losses of each query by a paired
-randomisation test.
+    scorers.py DIRECTORY
+
+DIRECTORY holds the results of `rankwise run experiments/losses-by-scorers.toml`. Below NDCG@10 of each loss with each scorer, a paired
+randomisation test compares the scorers on each query's mean over all losses.
 """
 
 import collections

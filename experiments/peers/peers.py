@@ -1,10 +1,10 @@
-"""LightGBM, XGBoost and CatBoost in the five-part rotation of our experiments, as files of test scores.
+"""Trains LightGBM, XGBoost and CatBoost on the five folds of our experiments and writes their test scores.
 
 Fold f trains on parts f, f+1, f+2, validates on part f+3 and tests on part f+4, wrapping after 5. Each peer is
-trained in three sizes of tree, each stopped early on its own NDCG@10 of the validation part; the size is then
-chosen by one NDCG@10 for all, again on validation. The test part is only scored.
+trained with three tree sizes, with early stopping by its own NDCG@10 on the validation part. The size is then chosen by
+one NDCG@10 for all peers, also on the validation part. The test part is only scored.
 
-Writes OUT/DATA/PEER.foldF.txt, one score a line in the order of the test file, and OUT/DATA/times.csv.
+Writes OUT/DATA/PEER.foldF.txt, one score per line in the order of the test file, and OUT/DATA/times.csv.
 """
 
 import argparse
@@ -23,7 +23,8 @@ import xgboost
 import zstandard
 
 HERE = pathlib.Path(__file__).resolve().parent
-DATA = HERE.parents[2] / "shared" / "data"
+# docs/data.md says how to put the data there.
+DATA = HERE.parents[1] / "data"
 PARTS = 5
 CUTOFF = 10
 SEED = 1
@@ -36,7 +37,7 @@ TIMES = ("system", "fold", "search_seconds", "train_seconds")
 
 @dataclasses.dataclass
 class Part:
-    """Documents in file order; those of a query stand together."""
+    """Documents in file order; those of a query are adjacent."""
 
     features: numpy.ndarray
     grades: numpy.ndarray
@@ -56,21 +57,21 @@ class Part:
 def read_parts(folder):
     """The parts S1 to S5 of a data set, all with the same number of features."""
     paths = [folder / f"S{number}.txt.zst" for number in range(1, PARTS + 1)]
-    # Decompressed whole, for scikit-learn reads lines and zstandard's reader has none.
+    # Decompressed in memory: scikit-learn reads lines, which zstandard's reader does not provide.
     files = [io.BytesIO(zstandard.open(path, "rb").read()) for path in paths]
     arrays = sklearn.datasets.load_svmlight_files(files, dtype=numpy.float32, zero_based=False, query_id=True)
     parts = []
     for features, grades, queries in zip(*[iter(arrays)] * 3):
         starts = numpy.flatnonzero(numpy.diff(queries, prepend=queries[0] - 1))
         if len(starts) != len(numpy.unique(queries)):
-            raise ValueError(f"{folder}: the documents of a query do not stand together.")
+            raise ValueError(f"{folder}: the documents of a query are not adjacent.")
         parts.append(Part(features.toarray(), grades, numpy.diff(starts, append=len(queries))))
     return parts
 
 
 def ndcg(part, scores):
     """Mean NDCG@10 with gain 2^r − 1 and discount 1/log2(1 + rank); ties keep the order of the file, and a
-    query with nothing relevant counts 0."""
+    query without relevant documents counts 0."""
 
     def dcg(grades):
         top = grades[:CUTOFF]
@@ -128,7 +129,7 @@ def train_catboost(depth, train, valid):
     return model.tree_count_, model.predict
 
 
-# Each peer: how to train it, the name of its size and the three sizes tried.
+# Each peer: its training function, the name of its size parameter, and the three sizes.
 PEERS = {
     "lightgbm": (train_lightgbm, "leaves", (8, 16, 31)),
     "xgboost": (train_xgboost, "depth", (3, 4, 6)),
@@ -137,8 +138,8 @@ PEERS = {
 
 
 def chosen_scores(peer, train, valid, test):
-    """Test scores of the size that is best on validation, seconds of the whole search, and seconds of training
-    the size chosen."""
+    """Test scores of the size that is best on the validation part, seconds of the whole search, and seconds of training
+    the chosen size."""
     fit, size_name, sizes = PEERS[peer]
     begin = time.perf_counter()
     best = None
@@ -156,7 +157,7 @@ def chosen_scores(peer, train, valid, test):
 
 
 def write_whole(path, write):
-    """Writes a file under another name first: one that exists is complete."""
+    """Writes to a temporary name first, so that a file that exists is complete."""
     unfinished = path.with_name(path.name + ".tmp")
     with open(unfinished, "w", newline="") as file:
         write(file)
@@ -164,7 +165,7 @@ def write_whole(path, write):
 
 
 def note_time(path, row):
-    """Puts a row in the table of times, in place of an earlier one of that peer and fold."""
+    """Adds a row to the table of times, replacing an earlier one of the same peer and fold."""
     rows = []
     if path.exists():
         with open(path, newline="") as file:
@@ -185,7 +186,7 @@ def run(data, out, again):
         for peer in PEERS:
             path = out / f"{peer}.fold{fold}.txt"
             if path.exists() and not again:
-                print(f"{data}, fold {fold}, {peer}: {path} is there already")
+                print(f"{data}, fold {fold}, {peer}: {path} exists already")
                 continue
             print(f"{data}, fold {fold}, {peer}", flush=True)
             scores, search, training = chosen_scores(peer, train, valid, test)
@@ -196,9 +197,9 @@ def run(data, out, again):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default="ohsumed,clueweb09", help="data sets of ../shared/data, with commas between")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE / "scores", help="where the scores go")
-    parser.add_argument("--again", action="store_true", help="train also what has its scores already")
+    parser.add_argument("--data", default="ohsumed,clueweb09", help="data sets in data/, separated by commas")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE / "scores", help="directory for the scores")
+    parser.add_argument("--again", action="store_true", help="train again even if scores exist")
     arguments = parser.parse_args()
     for data in arguments.data.split(","):
         run(data, arguments.out / data, arguments.again)

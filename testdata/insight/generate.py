@@ -1,4 +1,4 @@
-"""Trains small LightGBM models on seeded random data and stores their trees and what `pred_contrib` says of documents.
+"""Trains small LightGBM models on seeded random data and stores their trees and what `pred_contrib` returns for documents.
 
     python testdata/insight/generate.py        (with lightgbm and numpy)
 
@@ -19,7 +19,7 @@ ROWS = 25
 
 def at_most(threshold):
     """The greatest float32 that is not above a float64."""
-    with np.errstate(over="ignore"):  # 1e300 stands for "every value that is known"
+    with np.errstate(over="ignore"):  # 1e300 stands for every value that is not missing
         single = np.float32(threshold)
     return float(np.nextafter(single, np.float32(-np.inf)) if float(single) > threshold else single)
 

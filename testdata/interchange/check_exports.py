@@ -4,7 +4,7 @@
     .venv/bin/python testdata/interchange/check_exports.py target/debug/rankwise
 
 exports every stored model to each format, and a model of odd thresholds; loads the files with the tools, and prints
-the largest difference from the scores in answers.json, relative to 1 + |score|. Exits with 1 where one is too large.
+the largest difference from the scores in answers.json, relative to 1 + |score|. Exits with 1 if one is too large.
 """
 
 import json
@@ -35,7 +35,7 @@ def unpacked(texts, kind):
 def predictions(path, format, rows):
     if format == "lightgbm":
         booster = lightgbm.Booster(model_file=path)
-        # Attributions need counts and means below each node; they add up to the score where those are right.
+        # Attributions need counts and means below each node; they add up to the score only if those are right.
         attributions = booster.predict(rows, pred_contrib=True)
         return booster.predict(rows, raw_score=True), attributions.sum(axis=1)
     booster = xgboost.Booster(model_file=path)
@@ -77,7 +77,7 @@ for model, rows, scores in cases():
         numbering = ["--first-id", "0"] if model.name == "odd.txt" else []
         subprocess.run([RANKWISE, "--quiet", "export", model, "-o", path, "--format", format, *numbering], check=True)
         found, attributed = predictions(path, format, rows)
-        # Values within 1e-35 of 0 are 0 to LightGBM, which the export tells; they count where LightGBM was the origin.
+        # LightGBM treats values within 1e-35 of 0 as 0, and the export warns about it; they are compared if LightGBM made the model.
         foreign = format == "lightgbm" and model.name.startswith("xgboost")
         counted = ~np.any((rows != 0) & (np.abs(rows) <= 1e-35), axis=1) if foreign else np.full(len(rows), True)
         found, attributed, expected = found[counted], attributed[counted], scores[counted]

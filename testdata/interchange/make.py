@@ -103,7 +103,7 @@ def lightgbm_models(rng):
         "constant": {"objective": "regression", "min_gain_to_split": 1e9},
     }
     for name, parameters in cases.items():
-        # Zero as missing can be read where no value lies on the far side of zero.
+        # A model that treats 0 as missing can be read only if no value is negative.
         rows, grades, groups = training_data(rng, negative=name != "zero-missing")
         labels = grades > 1 if name == "binary" else grades
         data = lightgbm.Dataset(rows, labels, group=groups, feature_name=NAMES if name == "names" else "auto")
@@ -113,10 +113,10 @@ def lightgbm_models(rng):
         if name == "zero-missing":
             text = expressible(text)
             booster = lightgbm.Booster(model_str=text)
-        # Most of the parameters tell nothing here, and would fill the repository.
+        # Most of the parameters are irrelevant here and would only take space.
         path.write_text(re.sub(r"parameters:\n.*?end of parameters", "parameters:\nend of parameters", text, flags=re.S))
         chosen = test_rows(rng, lightgbm_thresholds(booster))
-        # A forest's raw score is a sum; only what it predicts is the mean.
+        # A forest's raw score is a sum; only its prediction is the mean.
         answers.append(answer(path.name, chosen, booster.predict(chosen, raw_score=name != "forest")))
 
 
@@ -173,7 +173,7 @@ def refused_models(rng):
                       booster.model_to_string(), flags=re.S)
         (HERE / f"refused-lightgbm-{name}.txt").write_text(text)
     keep("linear", {"objective": "regression", "linear_tree": True}, np.nan_to_num(rows))
-    # Grades that only the categories tell apart, so that the trees split by them.
+    # Labels that only the categories separate, so that the trees split by them.
     keep("categories", {"objective": "regression", "min_data_per_group": 1, "cat_smooth": 0.1},
          labels=rows[:, 1] % 2, categorical_feature=[1], feature_name=NAMES)
     keep("classes", {"objective": "multiclass", "num_class": 4})

@@ -1,11 +1,10 @@
 """Writes answers.json: gradients and curvatures of LightGBM's `lambdarank` (made with version 4.7).
 
-LightGBM does not hand them out, so a tree with one leaf for each document is refitted to the query: a leaf's value is
--gradient / (curvature + lambda_l2), which tells the gradient where lambda_l2 is huge, and then the curvature where it
-is 0.
+LightGBM does not expose them, so a tree with one leaf for each document is refitted to the query: a leaf's value is
+-gradient / (curvature + lambda_l2). A huge lambda_l2 gives the gradient, and lambda_l2 = 0 then gives the curvature.
 
 LightGBM looks the logistic function up in a table of 2^20 steps over 50/sigmoid. With sigmoid = 50/64 a step is
-2^-14 exactly, and scores that are multiples of it are met exactly ("exact": true); others are rounded down.
+2^-14 exactly. Scores that are multiples of it are exact ("exact": true); others are rounded down.
 """
 
 import json
@@ -59,7 +58,7 @@ def main():
         for n in (2, 7, 40):
             labels = random.permutation(np.arange(n) % 5)
             if exact:
-                # Few enough values that some documents are tied.
+                # So few values that some documents are tied.
                 scores = random.integers(-150, 150, n) / 64
             else:
                 scores = np.round(random.normal(size=n) * 2, 4)
@@ -84,7 +83,7 @@ def main():
                     "curvature": curvature.tolist(),
                 }
             )
-    # All scores equal: the first round of boosting, where nothing is damped.
+    # All scores equal, as in the first iteration of boosting, where nothing is damped.
     for n in (5, 40):
         labels = np.concatenate([random.integers(0, 5, n - 1), [4]])
         gradient, curvature = gradient_and_curvature(labels, np.zeros(n), {"sigmoid": 50 / 64})

@@ -1,10 +1,10 @@
-"""Asks other tools for their metrics of seeded random rankings and stores the answers.
+"""Stores the metrics that other tools compute for seeded random rankings.
 
     python -m venv .venv && .venv/bin/pip install -r testdata/metrics/requirements.txt
     .venv/bin/python testdata/metrics/generate.py
 
 writes answers.json beside this file: `sets` of queries, and `answers`, one per tool and metric, with a value per
-query (null where the tool has none). crates/rankwise/tests/metrics_stored.rs compares them with our presets.
+query (null if the tool has none). crates/rankwise/tests/metrics_stored.rs compares them with our presets.
 """
 
 import json
@@ -51,7 +51,7 @@ def trec_set(rng, sizes):
         grades = [0, 0, 0, None, -1] if q < 2 else [0, 0, 0, 1, 1, 2, 3, None, -1, -2]
         retrieved = max(1, n * rng.choice([2, 3, 4]) // 4)
         labels = [rng.choice(grades) for _ in range(n)]
-        # What is neither judged nor retrieved is not there at all.
+        # Documents that are neither judged nor retrieved are left out.
         labels[retrieved:] = [g if g is not None else 0 for g in labels[retrieved:]]
         ids = rng.sample(range(100, 1000), n)
         queries.append(
@@ -126,15 +126,15 @@ def as_trec(queries):
     return qrels, run
 
 
-def ask_pytrec(queries, metrics):
+def ask_pytrec(queries, measures):
     qrels, run = as_trec(queries)
-    results = pytrec_eval.RelevanceEvaluator(qrels, set(metrics)).evaluate(run)
-    return lambda metric: [results[q][metric] for q in sorted(qrels)]
+    results = pytrec_eval.RelevanceEvaluator(qrels, set(measures)).evaluate(run)
+    return lambda measure: [results[q][measure] for q in sorted(qrels)]
 
 
-def ask_ranx(queries, metric):
+def ask_ranx(queries, measure):
     qrels, run = as_trec(queries)
-    values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), metric, return_mean=False)
+    values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), measure, return_mean=False)
     return [None if math.isnan(v) else float(v) for v in values]
 
 
@@ -147,14 +147,14 @@ def main():
         "binary": ranked_set(rng, [0, 0, 1], sizes),
         "shares": ranked_set(rng, [0, 0.25, 0.5, 1], sizes),
         "trec": trec_set(rng, [5, 12] + [rng.randrange(3, 40) for _ in range(22)]),
-        # ranx sorts with an unstable sort, which keeps the input order only in short lists.
+        # ranx sorts unstably, which keeps the input order only in short lists.
         "trec-short": trec_set(rng, short),
     }
     answers = []
 
-    def store(tool, preset, name, metric, values, tolerance=1e-9):
+    def store(tool, preset, name, measure, values, tolerance=1e-9):
         answers.append(
-            {"tool": tool, "preset": preset, "set": name, "metric": metric, "tolerance": tolerance, "values": values}
+            {"tool": tool, "preset": preset, "set": name, "measure": measure, "tolerance": tolerance, "values": values}
         )
 
     for name in ["graded", "binary", "shares"]:
@@ -162,11 +162,11 @@ def main():
         for k in [None, 1, 3, 10]:
             at = f"@{k}" if k else ""
             top = f"top={k}" if k else ""
-            for metric in ["NDCG", "DCG"]:
-                ask = ask_catboost(f"{metric}:{top}" if k else metric)
-                store("catboost", "catboost", name, f"{metric.lower()}{at}", per_query(queries, ask))
-                ask = ask_catboost(f"{metric}:type=Exp" + (f";{top}" if k else ""))
-                store("catboost", "catboost", name, f"{metric.lower()}{at}:gain=exp2", per_query(queries, ask))
+            for measure in ["NDCG", "DCG"]:
+                ask = ask_catboost(f"{measure}:{top}" if k else measure)
+                store("catboost", "catboost", name, f"{measure.lower()}{at}", per_query(queries, ask))
+                ask = ask_catboost(f"{measure}:type=Exp" + (f";{top}" if k else ""))
+                store("catboost", "catboost", name, f"{measure.lower()}{at}:gain=exp2", per_query(queries, ask))
             if name != "graded":
                 ask = ask_catboost(f"ERR:{top}" if k else "ERR")
                 store("catboost", "catboost", name, f"err{at}", per_query(queries, ask))
@@ -185,14 +185,14 @@ def main():
             store("lightgbm", "lightgbm", name, f"map@{k}", per_query(queries, ask_lightgbm("map", k)))
         for at in ["", "@1", "@3", "@10", "@50"]:
             store("xgboost", "xgboost", name, f"ndcg{at}", per_query(queries, ask_xgboost(f"ndcg{at}")))
-        for metric, ours in [("MAP", "map"), ("MRR", "mrr"), ("PrecisionAt", "p"), ("RecallAt", "recall")]:
+        for measure, ours in [("MAP", "map"), ("MRR", "mrr"), ("PrecisionAt", "p"), ("RecallAt", "recall")]:
             for k in [1, 3, 10]:
-                ask = ask_catboost(f"{metric}:top={k}")
+                ask = ask_catboost(f"{measure}:top={k}")
                 store("catboost", "catboost", name, f"{ours}@{k}", per_query(queries, ask))
     queries = sets["binary"]
-    for metric, ours in [("map", "map"), ("pre", "p")]:
+    for measure, ours in [("map", "map"), ("pre", "p")]:
         for at in ["", "@1", "@3", "@10", "@50"]:
-            store("xgboost", "xgboost", "binary", f"{ours}{at}", per_query(queries, ask_xgboost(f"{metric}{at}")))
+            store("xgboost", "xgboost", "binary", f"{ours}{at}", per_query(queries, ask_xgboost(f"{measure}{at}")))
     store("catboost", "catboost", "binary", "auc", per_query(queries, ask_catboost("QueryAUC")))
 
     for name in ["trec", "trec-short"]:
@@ -204,12 +204,12 @@ def main():
         asked = {"map", "recip_rank", "Rprec", "bpref", "ndcg", "set_F", "set_P", "set_recall"}
         asked |= {f"{m}.1,5,10,30" for m in ["P", "recall", "ndcg_cut", "map_cut", "success"]}
         answer = ask_pytrec(sets[name], asked)
-        for metric, ours in theirs.items():
-            store("pytrec_eval", "trec", name, ours, answer(metric))
+        for measure, ours in theirs.items():
+            store("pytrec_eval", "trec", name, ours, answer(measure))
     for at in ["", "@1", "@5", "@30"]:
-        for metric, ours in [("ndcg", "ndcg"), ("dcg", "dcg"), ("map", "map"), ("mrr", "mrr"), ("precision", "p"),
+        for measure, ours in [("ndcg", "ndcg"), ("dcg", "dcg"), ("map", "map"), ("mrr", "mrr"), ("precision", "p"),
                               ("recall", "recall"), ("f1", "f1"), ("hit_rate", "success")]:  # fmt: skip
-            store("ranx", "ranx", "trec-short", f"{ours}{at}", ask_ranx(sets["trec-short"], f"{metric}{at}"))
+            store("ranx", "ranx", "trec-short", f"{ours}{at}", ask_ranx(sets["trec-short"], f"{measure}{at}"))
         burges = ask_ranx(sets["trec-short"], f"ndcg_burges{at}")
         store("ranx", "ranx", "trec-short", f"ndcg{at}:gain=exp2", burges)
     store("ranx", "ranx", "trec-short", "r-precision", ask_ranx(sets["trec-short"], "r-precision"))

@@ -2,8 +2,8 @@
 
     pip install torch numpy; python testdata/networks/torch_steps.py > testdata/networks/steps.json
 
-The loss of a batch is the mean over its queries of half the sum of squared differences of score and grade. Weights decay,
-biases do not, by param groups; AdamW decays as the paper says, and for SGD its decay is done by hand before each step.
+The loss of a batch is the mean over its queries of half the sum of squared differences of score and label. Weights decay,
+biases do not, by param groups; AdamW decays as in its paper; for SGD the decay is applied by hand before each step.
 """
 
 import json

@@ -4,8 +4,8 @@
     RANKWISE_ONNX_CASES=/tmp/cases cargo test -p rankwise --test exports -- --ignored write_cases
     .venv/bin/python testdata/onnx/make.py /tmp/cases
 
-The first command of Rust writes each model as ONNX, and cases.json with the files' checksums and the rows to score; this
-adds the scores and writes answers.json beside itself. Rows are the bits of f32 and scores those of f64, in hexadecimal.
+The Rust command writes each model as ONNX, and cases.json with the files' checksums and the rows to score; this
+script adds the scores and writes answers.json. Rows are the bits of f32 and scores those of f64, in hexadecimal.
 """
 
 import json

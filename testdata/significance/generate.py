@@ -38,7 +38,7 @@ def case(n, shift, decimals):
 
 
 cases = [case(n, shift, 4) for n in (2, 3, 5, 8, 12, 40, 150) for shift in (-0.1, 0.0, 0.15)]
-# One decimal, as P@10 has: many ties among differences and among sums.
+# One decimal, as in P@10, gives many ties among differences and among sums.
 cases += [case(n, shift, 1) for n in (6, 9, 12, 40) for shift in (-0.1, 0.0, 0.15)]
 
 
