@@ -22,5 +22,5 @@ pub use error::{Error, ErrorKind, Result};
 
 /// The examples of README, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
