@@ -24,5 +24,5 @@ pub use recipe::Recipe;
 
 /// The examples of README, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,6 +1,6 @@
 //! The report of an experiment: complete, safe with any name, and without network. `browser-tests/` uses it.
 
-#[path = "../examples/sample_report/sample.rs"]
+#[path = "browser/sample.rs"]
 mod sample;
 
 use rankwise::experiment::findings::{Findings, Times};
