@@ -6,8 +6,8 @@
 //! memory as JSON. Threads as in `RAYON_NUM_THREADS`.
 
 use rankwise::data::{Dataset, Features, Parts, Synth, SyntheticShape};
-use rankwise::learners::{Start, Task, find, parse_setting};
-use rankwise::metrics::{Conventions, parse};
+use rankwise::learners::parse_setting;
+use rankwise::recipe::{Recipe, Start};
 use rankwise::trees::Binned;
 use rankwise::watch::Silent;
 use std::error::Error;
@@ -50,13 +50,12 @@ fn train(
 ) -> Result<(), Box<dyn Error>> {
     let parameters = settings.iter().map(|text| parse_setting(text)).collect::<Result<toml::Table, _>>()?;
     let (train, test) = read(directory, queries)?;
-    let metric = parse("ndcg@10", &Conventions::default())?;
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
+    let trainer = Recipe::new(learner).set_all(parameters).check()?;
     rayon::broadcast(|_| ());
     std::fs::write("/proc/self/clear_refs", "5")?;
     let before = status_bytes("VmRSS")?;
     let start = Instant::now();
-    let model = find(learner)?.fit(&parameters, &task, &mut Silent::default())?.model;
+    let model = trainer.fit(&train, None, Start::default(), &mut Silent::default())?.model;
     let seconds = start.elapsed().as_secs_f64();
     let peak_bytes = status_bytes("VmHWM")?.saturating_sub(before);
     let start = Instant::now();

@@ -4,8 +4,8 @@
 //! `SHAPE:QUERIES:DOCUMENTS:FEATURES` for a synthetic set. Reading or making the data is not counted.
 
 use rankwise::data::{Dataset, ReadOptions, Synth, SyntheticShape, read_all};
-use rankwise::learners::{Start, Task, find, parse_setting};
-use rankwise::metrics::{Conventions, parse};
+use rankwise::learners::parse_setting;
+use rankwise::recipe::{Recipe, Start};
 use rankwise::watch::Silent;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -17,14 +17,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let parameters = settings.iter().map(|text| parse_setting(text)).collect::<Result<toml::Table, _>>()?;
     let train = data_of(data)?;
-    let metric = parse("ndcg@10", &Conventions::default())?;
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
+    let trainer = Recipe::new(learner).set_all(parameters).check()?;
     // Threads are started and their stacks touched before anything is measured.
     rayon::broadcast(|_| ());
     std::fs::write("/proc/self/clear_refs", "5")?;
     let baseline = status_bytes("VmRSS")?;
     let start = Instant::now();
-    let record = find(learner)?.fit(&parameters, &task, &mut Silent::default())?.record;
+    let record = trainer.fit(&train, None, Start::default(), &mut Silent::default())?.record;
     let seconds = start.elapsed().as_secs_f64();
     let figure = |name: &str| record.figures.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
     let result = serde_json::json!({

@@ -2,9 +2,11 @@
 
 use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts, Synth, SyntheticShape};
-use rankwise::learners::{Entry, Fitted, LEARNERS, Start, Task};
+use rankwise::learners::{LEARNERS, LearnerEntry, LossKind, ScorerKind};
+use rankwise::losses::{QueryLoss, Reweighted, ScoredQuery};
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
 use rankwise::models::{Model, Outcome, Ranker};
+use rankwise::recipe::{Recipe, Start};
 use rankwise::rng;
 use rankwise::watch::{Silent, Step, Stop, Watch};
 use toml::Table;
@@ -39,41 +41,32 @@ fn dataset(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-fn fit(entry: &Entry, train: &Dataset, seed: u64) -> Fitted {
+fn fit(entry: &LearnerEntry, train: &Dataset, seed: u64) -> Ranker {
     fit_with(entry, &Table::new(), train, seed)
 }
 
-fn fit_with(entry: &Entry, given: &Table, train: &Dataset, seed: u64) -> Fitted {
-    let metric = ndcg();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed, start: Start::default() };
+fn fit_with(entry: &LearnerEntry, given: &Table, train: &Dataset, seed: u64) -> Ranker {
     let name = entry.card.name;
-    entry.fit(given, &task, &mut Silent::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+    let recipe = Recipe::new(name).set_all(given.clone()).seed(seed);
+    let fitted = recipe.fit(train, None, Start::default(), &mut Silent::default());
+    fitted.unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-fn mean_ndcg(model: &Model, data: &Dataset) -> f64 {
-    evaluate(data, &model.scores(data).unwrap(), &[ndcg()]).unwrap().mean(0).unwrap()
+fn mean_ndcg(ranker: &Ranker, data: &Dataset) -> f64 {
+    evaluate(data, &ranker.score(data).unwrap(), &[ndcg()]).unwrap().mean(0).unwrap()
 }
 
-fn ranker(entry: &Entry, data: &Dataset, fitted: Fitted) -> Ranker {
-    Ranker {
-        learner: (&entry.card).into(),
-        parameters: entry.complete(&Table::new()).unwrap(),
-        metric: "ndcg@10".into(),
-        conventions: Conventions::default(),
-        seed: 1,
-        normalizer: None,
-        columns: data.columns().clone(),
-        record: fitted.record,
-        model: fitted.model,
-    }
+/// What equal scores for all documents get.
+fn blind(data: &Dataset) -> f64 {
+    evaluate(data, &vec![0.0; data.len()], &[ndcg()]).unwrap().mean(0).unwrap()
 }
 
 #[test]
 fn every_learner_learns_what_can_be_learned() {
     let (train, test) = (learnable(1), learnable(2));
     for entry in LEARNERS {
-        let learned = mean_ndcg(&fit(entry, &train, 1).model, &test);
-        let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
+        let learned = mean_ndcg(&fit(entry, &train, 1), &test);
+        let blind = blind(&test);
         assert!(learned > blind + 0.2, "{}: {learned} against {blind} of a blind guess", entry.card.name);
     }
 }
@@ -90,7 +83,7 @@ fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
     for entry in LEARNERS {
         let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| ranker(entry, &train, fit(entry, &train, 3)).to_bytes())
+            pool.install(|| fit(entry, &train, 3).to_bytes())
         };
         let one = bytes(1);
         assert!(one == bytes(1), "{} differs from run to run", entry.card.name);
@@ -98,37 +91,98 @@ fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
     }
 }
 
-/// Structured hinges, perturbation losses, closed forms of conditional models: any loss of scores.
-fn every_loss_of_scores_is_learned(settings: &str, is_right: fn(&Model) -> bool) {
+/// Every loss by every scorer that is not its default: structured hinges by networks, λ-gradients by a linear model.
+fn every_loss_is_learned_by(scorer: ScorerKind, settings: &str) {
     let (train, test) = (learnable(1), learnable(2));
-    let given: Table = settings.parse().unwrap();
-    let metric = ndcg();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
     let mut count = 0;
-    for entry in LEARNERS.iter().filter(|e| !e.scorers().is_empty()) {
-        let fitted = entry.fit(&given, &task, &mut Silent::default()).unwrap();
-        assert!(is_right(&fitted.model));
-        let learned = mean_ndcg(&fitted.model, &test);
-        assert!(learned > blind + 0.15, "{}: {learned} against {blind} of a blind guess", entry.card.name);
-        let complete = entry.complete(&given).unwrap();
-        assert_eq!(entry.complete(&complete).unwrap(), complete, "{}", entry.card.name);
-        assert_eq!(entry.fit(&complete, &task, &mut Silent::default()).unwrap(), fitted);
+    for entry in LEARNERS.iter().filter(|e| e.scorers().contains(&scorer)) {
+        let name = entry.card.name;
+        let recipe = Recipe::new(name).scorer(scorer.name()).set_all(settings.parse().unwrap());
+        let ranker = recipe.fit(&train, None, Start::default(), &mut Silent::default()).unwrap();
+        let is_right = match scorer {
+            ScorerKind::Linear => matches!(ranker.model, Model::Linear { .. }),
+            ScorerKind::Trees => matches!(ranker.model, Model::Ensemble(_)),
+            ScorerKind::Network => matches!(ranker.model, Model::Mlp(_)),
+        };
+        assert!(is_right, "{name}");
+        let (learned, blind) = (mean_ndcg(&ranker, &test), blind(&test));
+        assert!(learned > blind + 0.15, "{name}: {learned} against {blind} of a blind guess");
+        // Completed parameters make the same recipe.
+        let complete = recipe.check().unwrap().parameters().clone();
+        let again = Recipe::new(name).set_all(complete.clone());
+        assert_eq!(*again.check().unwrap().parameters(), complete, "{name}");
+        assert_eq!(
+            again.fit(&train, None, Start::default(), &mut Silent::default()).unwrap(),
+            ranker,
+            "{name}"
+        );
         count += 1;
     }
-    assert!(count >= 15, "only {count} learners are losses of scores");
+    assert!(count >= 25, "only {count} learners are losses");
 }
 
 #[test]
-fn every_loss_of_scores_is_learned_by_trees() {
-    let settings = "scorer = 'trees'\nleaves = 6\nmin_rows = 5\nrounds = 60";
-    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Ensemble(_)));
+fn every_loss_is_learned_by_a_linear_model() {
+    every_loss_is_learned_by(ScorerKind::Linear, "");
 }
 
 #[test]
-fn every_loss_of_scores_is_learned_by_a_network() {
-    let settings = "scorer = 'mlp'\nlayers = '12-6'\nepochs = 40\nrate = 0.01\nbatch = 5";
-    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Mlp(_)));
+fn every_loss_is_learned_by_trees() {
+    every_loss_is_learned_by(ScorerKind::Trees, "num_leaves = 6\nmin_data_in_leaf = 5\niterations = 60");
+}
+
+#[test]
+fn every_loss_is_learned_by_a_network() {
+    let settings = "layers = '12-6'\nepochs = 40\nlearning_rate = 0.01\nbatch_size = 5";
+    every_loss_is_learned_by(ScorerKind::Network, settings);
+}
+
+/// Whatever a learner's loss is, its gradient is that of its value: by finite differences where it is smooth, by the
+/// subgradient inequality where it is convex with kinks, and with the order fixed for λ-gradients.
+#[test]
+fn the_gradient_of_every_learners_loss_is_right() {
+    let train = learnable(7);
+    for entry in LEARNERS {
+        let Some(kind) = entry.loss(&train).unwrap() else { continue };
+        let mut random = rng::stream(8, &[]);
+        let labels: Vec<f32> = [0.0, 2.0, 1.0, 0.0, 1.0, 2.0, 0.0].to_vec();
+        let scores: Vec<f64> = labels.iter().map(|_| random.random::<f64>() * 2.0 - 1.0).collect();
+        check_gradient(entry.card.name, kind, &labels, &scores);
+    }
+}
+
+fn check_gradient(name: &str, kind: LossKind, labels: &[f32], scores: &[f64]) {
+    let has_kinks = matches!(kind, LossKind::Convex(_));
+    let value: Box<dyn Fn(&[f64], &mut [f64]) -> f64> = match kind {
+        LossKind::Lambda(loss) => Box::new(move |at: &[f64], gradient: &mut [f64]| {
+            let query = ScoredQuery { labels, scores: at, seed: 3 };
+            loss.value_and_gradient_in_order(query, scores, gradient)
+        }),
+        other => {
+            let loss = other.into_loss();
+            Box::new(move |at: &[f64], gradient: &mut [f64]| {
+                loss.value_and_gradient(ScoredQuery { labels, scores: at, seed: 3 }, gradient)
+            })
+        }
+    };
+    let mut gradient = vec![0.0; labels.len()];
+    let here = value(scores, &mut gradient);
+    for i in 0..labels.len() {
+        let moved_by = |step: f64| {
+            let mut moved = scores.to_vec();
+            moved[i] += step;
+            value(&moved, &mut vec![0.0; labels.len()])
+        };
+        if has_kinks {
+            for step in [-0.7, -0.01, 0.01, 0.7] {
+                let (there, bound) = (moved_by(step), here + step * gradient[i]);
+                assert!(there >= bound - 1e-9, "{name}: {there} is below {bound} at {i}");
+            }
+        } else {
+            let (slope, found) = ((moved_by(1e-5) - moved_by(-1e-5)) / 2e-5, gradient[i]);
+            assert!((slope - found).abs() < 1e-5 * (1.0 + slope.abs()), "{name}: {found} for {slope} at {i}");
+        }
+    }
 }
 
 /// One of the same name would take the other's place in the table of parameters.
@@ -136,29 +190,76 @@ fn every_loss_of_scores_is_learned_by_a_network() {
 fn no_parameter_of_a_loss_is_called_like_one_of_a_scorer() {
     for entry in LEARNERS {
         for scorer in entry.scorers() {
-            let parameters = entry.parameters_with(scorer).unwrap();
+            let context = format!("{} by {}", entry.card.name, scorer.name());
+            let parameters = entry.parameters_with(scorer.name()).unwrap();
             let mut names: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
             names.sort_unstable();
             names.dedup();
-            assert_eq!(names.len(), parameters.len(), "{} by {scorer}", entry.card.name);
-            assert!(parameters.iter().all(|p| !p.meaning.is_empty()), "{} by {scorer}", entry.card.name);
+            assert_eq!(names.len(), parameters.len(), "{context}");
+            assert!(parameters.iter().all(|p| !p.meaning.is_empty()), "{context}");
         }
     }
 }
 
+fn refused(learner: &str, text: &str) -> String {
+    let recipe = Recipe::new(learner).set_all(text.parse().unwrap());
+    recipe.check().map(drop).unwrap_err().to_string()
+}
+
 #[test]
 fn scorers_that_make_no_sense_are_refused_in_a_sentence() {
-    let refused = |learner: &str, text: &str| {
-        rankwise::learners::find(learner).unwrap().complete(&text.parse().unwrap()).unwrap_err().to_string()
-    };
-    assert!(refused("svm-map", "scorer = 'forest'").contains("\"linear\", \"trees\", \"mlp\""));
-    assert!(
-        refused("svm-map", "scorer = 'trees'\nc = 1.0").contains("`c` of svm-map is for the linear model")
-    );
+    assert!(refused("svm-map", "scorer = 'forest'").contains("linear, trees, network"));
+    let message = refused("svm-map", "scorer = 'trees'\nc = 1.0");
+    assert_eq!(message, "`c` is not a parameter of svm-map with scorer trees, but with scorer linear");
     assert!(refused("svm-map", "scorer = 'trees'\nleafs = 3").contains("leafs"));
-    assert!(refused("svm-map", "leaves = 3").contains("leaves"));
-    assert!(refused("prank", "scorer = 'trees'").contains("kind of model of its own"));
-    assert!(refused("svm-map", "scorer = 'trees'\nleaves = 'many'").contains("`leaves`"));
+    assert!(refused("svm-map", "num_leaves = 3").contains("but with scorer trees"));
+    assert!(refused("svm-map", "leaves = 3").contains("but with scorer trees"));
+    assert!(refused("prank", "scorer = 'trees'").contains("`prank` does not accept `scorer`"));
+    let message = refused("svm-map", "scorer = 'trees'\nleaves = 'many'");
+    assert!(message.contains("`num_leaves`") && message.contains("whole number"), "{message}");
+    assert!(!message.contains("usize"), "{message}");
+}
+
+/// The names that users of other tools type, and our own earlier ones.
+#[test]
+fn parameters_go_by_the_names_of_other_tools() {
+    let same = |learner: &str, ours: &str, theirs: &str| {
+        let complete = |text: &str| {
+            let recipe = Recipe::new(learner).set_all(text.parse().unwrap());
+            recipe.check().unwrap_or_else(|e| panic!("{learner}: {e}")).parameters().clone()
+        };
+        assert_eq!(complete(ours), complete(theirs), "{learner}: {theirs}");
+    };
+    let ours =
+        "iterations = 7\nlearning_rate = 0.3\nnum_leaves = 9\nmin_data_in_leaf = 2\nl2 = 1.5\nmax_bin = 63";
+    for theirs in [
+        "rounds = 7\nrate = 0.3\nleaves = 9\nmin_rows = 2\nl2 = 1.5\nbins = 63",
+        "num_iterations = 7\nshrinkage_rate = 0.3\nmax_leaves = 9\nmin_child_samples = 2\nlambda_l2 = 1.5\nmax_bin = 63",
+        "n_estimators = 7\neta = 0.3\nmax_leaves = 9\nmin_samples_leaf = 2\nreg_lambda = 1.5\nmax_bins = 63",
+        "num_boost_round = 7\nlearning_rate = 0.3\nmax_leaves = 9\nmin_data_in_leaf = 2\nl2_leaf_reg = 1.5\nborder_count = 63",
+        "tree = 7\nshrinkage = 0.3\nleaf = 9\nmls = 2\nlambda = 1.5\ntc = 63",
+    ] {
+        same("lambda-mart", ours, theirs);
+        same("mart", ours, theirs);
+    }
+    same(
+        "lambda-mart",
+        "k = 20\nsigma = 2.0\nnormalize = false",
+        "lambdarank_truncation_level = 20\nsigmoid = 2.0\nlambdarank_norm = false",
+    );
+    same(
+        "lambda-mart",
+        "metric = 'map'\nmax_depth = 3\ngrowth_policy = 'level-wise'",
+        "measure = 'map'\ndepth = 3\norder = 'depth'",
+    );
+    same("svm-map", "c = 3.0\ntolerance = 0.01\niterations = 50", "C = 3.0\ngap = 0.01\nrounds = 50");
+    same(
+        "list-net",
+        "scorer = 'network'\nlayers = '8'\nlearning_rate = 0.1",
+        "scorer = 'mlp'\nhidden_layer_sizes = [8]\nrate = 0.1",
+    );
+    same("random-forest", "num_trees = 5", "n_estimators = 5");
+    same("svm-combo", "metrics = ['map']", "measures = ['map']");
 }
 
 #[test]
@@ -166,7 +267,7 @@ fn every_model_comes_back_from_its_file_as_it_was() {
     let train = learnable(4);
     let directory = tempfile::tempdir().unwrap();
     for entry in LEARNERS {
-        let saved = ranker(entry, &train, fit(entry, &train, 1));
+        let saved = fit(entry, &train, 1);
         for name in ["m.json", "m.json.zst", "m.json.gz"] {
             let path = directory.path().join(name);
             saved.save(&path).unwrap();
@@ -180,14 +281,13 @@ fn every_model_comes_back_from_its_file_as_it_was() {
 #[test]
 fn every_learner_refuses_unknown_parameters_and_explains_its_own() {
     for entry in LEARNERS {
-        let unknown: Table = "no_such_thing = 1".parse().unwrap();
-        let error = entry.complete(&unknown).unwrap_err().to_string();
-        assert!(error.contains("no_such_thing") && error.contains(entry.card.name), "{error}");
+        let name = entry.card.name;
+        let error = refused(name, "no_such_thing = 1");
+        assert!(error.contains("no_such_thing") && error.contains(name), "{error}");
         for parameter in entry.parameters() {
-            assert!(!parameter.meaning.is_empty(), "{}: {} has no doc line", entry.card.name, parameter.name);
-            let given = Table::from_iter([(parameter.name.clone(), "nonsense!".into())]);
+            assert!(!parameter.meaning.is_empty(), "{name}: {} has no doc line", parameter.name);
             if !parameter.default.is_str() {
-                let error = entry.complete(&given).unwrap_err().to_string();
+                let error = refused(name, &format!("{} = 'nonsense!'", parameter.name));
                 assert!(error.contains(&parameter.name), "{error}");
             }
         }
@@ -208,19 +308,12 @@ impl Watch for StopsAtOnce {
 fn every_learner_stops_when_asked_and_keeps_what_it_has() {
     let train = learnable(5);
     for entry in LEARNERS {
-        let metric = ndcg();
-        let task = Task {
-            train: &train,
-            valid: Some(&train),
-            metric: metric.as_ref(),
-            seed: 1,
-            start: Start::default(),
-        };
         let stop = Stop::default();
         stop.request();
-        let fitted = entry.fit(&Table::new(), &task, &mut StopsAtOnce(stop)).unwrap();
-        assert!(matches!(fitted.record.outcome, Outcome::Interrupted | Outcome::Converged));
-        assert!(fitted.model.scores(&train).is_ok(), "{}", entry.card.name);
+        let recipe = Recipe::new(entry.card.name);
+        let ranker = recipe.fit(&train, Some(&train), Start::default(), &mut StopsAtOnce(stop)).unwrap();
+        assert!(matches!(ranker.record.outcome, Outcome::Interrupted | Outcome::Converged));
+        assert!(ranker.score(&train).is_ok(), "{}", entry.card.name);
     }
 }
 
@@ -261,14 +354,14 @@ fn odd_data_stays_finite() {
             ),
         ),
     ];
-    let by_network: Table = "scorer = 'mlp'\nlayers = 5\nepochs = 3".parse().unwrap();
+    let by_network: Table = "scorer = 'network'\nlayers = 5\nepochs = 3".parse().unwrap();
     for (entry, given) in LEARNERS.iter().flat_map(|entry| {
         let network = (!entry.scorers().is_empty()).then(|| (entry, by_network.clone()));
         std::iter::once((entry, Table::new())).chain(network)
     }) {
         for (what, data) in &odd {
             let fitted = fit_with(entry, &given, data, 1);
-            let scores = fitted.model.scores(data);
+            let scores = fitted.score(data);
             assert!(scores.is_ok(), "{} on {what}: {}", entry.card.name, scores.unwrap_err());
             assert!(
                 fitted.record.figures.iter().all(|(_, v)| v.is_finite()),
@@ -284,14 +377,12 @@ fn odd_data_stays_finite() {
 fn tiny_and_huge_weights_of_the_loss_stay_finite() {
     let once = learnable(6);
     let train = once.select_rows(&(0..once.len()).flat_map(|i| [i, i]).collect::<Vec<_>>());
-    let metric = ndcg();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     for entry in LEARNERS.iter().filter(|e| e.parameters().iter().any(|p| p.name == "c")) {
         for c in [1e-12, 1e12] {
-            let given = Table::from_iter([("c".to_string(), c.into()), ("rounds".into(), 300.into())]);
-            let fitted = entry.fit(&given, &task, &mut Silent::default()).unwrap();
+            let given = Table::from_iter([("c".to_string(), c.into()), ("iterations".into(), 300.into())]);
+            let fitted = fit_with(entry, &given, &train, 1);
             let context = format!("{} at c = {c:e}: {:?}", entry.card.name, fitted.record);
-            assert!(fitted.model.scores(&train).is_ok(), "{context}");
+            assert!(fitted.score(&train).is_ok(), "{context}");
             assert!(fitted.record.figures.iter().all(|(_, value)| value.is_finite()), "{context}");
             assert!(fitted.record.rounds <= 300, "{context}");
             // A tiny weight is met at once. Where a huge one is not solved, the record must not say that it is.
@@ -305,17 +396,10 @@ fn tiny_and_huge_weights_of_the_loss_stay_finite() {
 
 #[test]
 fn no_documents_or_features_is_an_error_in_a_sentence() {
-    let metric = ndcg();
     let featureless = dataset(Features::Dense { width: 0, values: vec![] }, vec![1.0, 0.0], &[2]);
     for entry in LEARNERS {
-        let task = Task {
-            train: &featureless,
-            valid: None,
-            metric: metric.as_ref(),
-            seed: 1,
-            start: Start::default(),
-        };
-        let error = entry.fit(&Table::new(), &task, &mut Silent::default()).unwrap_err();
+        let recipe = Recipe::new(entry.card.name);
+        let error = recipe.fit(&featureless, None, Start::default(), &mut Silent::default()).unwrap_err();
         assert_eq!(error.to_string(), "the training data has no features");
     }
 }

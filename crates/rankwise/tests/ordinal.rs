@@ -4,11 +4,11 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT};
 use rand::RngExt;
 use rankwise::data::{Dataset, Features, Parts};
+use rankwise::learners::LinearParameters;
 use rankwise::learners::ordinal::oc_svm::OcSvm;
-use rankwise::learners::{Fitted, Learner, Start, Task};
 use rankwise::losses::ThresholdConstraints;
-use rankwise::metrics::{Conventions, parse};
-use rankwise::models::Model;
+use rankwise::models::{Model, Ranker};
+use rankwise::recipe::{Recipe, Start};
 use rankwise::rng;
 use rankwise::watch::Silent;
 
@@ -95,11 +95,10 @@ fn optimum_written_out(
     (solver.solution.obj_val, solver.solution.x[..WIDTH].to_vec())
 }
 
-fn learn(train: &Dataset, c: f64, constraints: ThresholdConstraints) -> Fitted {
-    let metric = parse("ndcg", &Conventions::default()).unwrap();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    let learner = OcSvm { c, gap: 1e-7, rounds: 5000, scale: false, constraints, balance: false };
-    learner.fit(&task, &mut Silent::default()).unwrap()
+fn learn(train: &Dataset, c: f64, constraints: ThresholdConstraints) -> Ranker {
+    let linear = LinearParameters { c, tolerance: 1e-7, iterations: 5000, scale: false };
+    let recipe = Recipe::of(OcSvm { constraints, balance: false, linear });
+    recipe.fit(train, None, Start::default(), &mut Silent::default()).unwrap()
 }
 
 /// The objective at the model's own weights and thresholds, by the formula.

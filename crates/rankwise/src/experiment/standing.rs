@@ -92,7 +92,7 @@ pub fn pooled(parts: &[Part<'_>], terms: &Terms<'_>) -> Result<Standing> {
     let mut query_folds = Vec::new();
     let mut query_ids = Vec::new();
     for part in parts {
-        let first = query_folds.iter().max().map_or(0, |last| last + 1);
+        let first = query_folds.iter().max().map_or(0, |last: &usize| last + 1);
         query_folds.extend(part.query_folds.iter().map(|fold| first + fold));
         query_ids.extend(part.query_ids.iter().map(|id| format!("{}/{id}", part.name)));
     }

@@ -125,10 +125,10 @@ pub enum GradientKind {
     /// The derivative of the loss, which is differentiable everywhere.
     Smooth,
     /// A subgradient: the loss is convex but not differentiable everywhere.
-    Convex,
+    Subgradient,
     /// A λ-gradient: no function has it as its derivative. The loss weights pairs by how much they matter in the
     /// current ranking, and the gradient treats these weights as constants.
-    Implicit,
+    Lambda,
 }
 
 /// A loss in the list of losses, with its properties.

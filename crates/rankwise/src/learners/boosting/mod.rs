@@ -16,8 +16,6 @@ mod rounds;
 mod state;
 mod steps;
 mod target;
-#[cfg(test)]
-mod tests;
 pub mod weak;
 
 pub(super) use boost::fit_loss;

@@ -3,7 +3,7 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::parameters::check_at_least;
-use crate::trees::{Growth, MAX_BINS, GrowthPolicy};
+use crate::trees::{Growth, GrowthPolicy, MAX_BINS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

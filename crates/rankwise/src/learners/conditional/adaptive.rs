@@ -29,7 +29,7 @@ use crate::losses::conditional::ConditionalObjective;
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
-    DrawnRankings, Lbfgs, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk, FeatureUnits,
+    DrawnRankings, FeatureUnits, Lbfgs, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk,
 };
 use crate::watch::{Stop, Watch};
 

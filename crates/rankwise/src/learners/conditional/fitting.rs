@@ -4,11 +4,11 @@ use super::adaptive::fit_adaptively;
 use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::learners::scorers::skipped_note;
 use crate::learners::{Fitted, Task};
-use crate::losses::conditional::{ExactAuc, ConditionalObjective};
+use crate::losses::conditional::{ConditionalObjective, ExactAuc};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
-    DrawnRankings, Termination, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk, FeatureUnits,
+    DrawnRankings, FeatureUnits, LbfgsFit, Objective, Regularized, SampledObjective, SampledRisk, Termination,
 };
 use crate::watch::{Stop, Watch};
 use rand::RngExt;

@@ -6,7 +6,7 @@ use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
-use crate::losses::conditional::{ExactAuc, ConditionalObjective, RankingGain};
+use crate::losses::conditional::{ConditionalObjective, ExactAuc, RankingGain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

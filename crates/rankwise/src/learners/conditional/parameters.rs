@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use crate::learners::parameters::{check_above_zero, check_at_least};
 use crate::learners::{LinearParameters, ScorerKind};
-use crate::losses::conditional::{GibbsSampler, ConditionalObjective, RankingGain, Kappa, RankingLoss, Restarts, RankingSampler};
+use crate::losses::conditional::{
+    ConditionalObjective, GibbsSampler, Kappa, RankingGain, RankingLoss, RankingSampler, Restarts,
+};
 use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

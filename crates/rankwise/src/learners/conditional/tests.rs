@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Start, Task};
+use crate::learners::{Fitted, LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::conditional::{Kappa, RankingGain};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
@@ -21,11 +21,16 @@ fn two_documents() -> Dataset {
     dataset(1, vec![1.0, 0.0, 5.0], vec![1.0, 0.0, 0.0], vec![0, 2, 3])
 }
 
-fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
+fn learn<L>(learner: &L, optimisation: &ConditionalLinearParameters, train: &Dataset) -> Fitted
+where
+    L: LossLearner,
+    ConditionalLinearParameters: LossScorer<L>,
+{
     let metric = parse("map", &Conventions::default()).unwrap();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    learner.check().unwrap();
-    learner.fit(&task, &mut Silent::default()).unwrap()
+    let task = Task::new(train, metric.as_ref(), 1);
+    learner.check(ScorerKind::Linear).unwrap();
+    LossScorer::check(optimisation, learner).unwrap();
+    optimisation.fit(learner, &task, &mut Silent::default()).unwrap()
 }
 
 fn weights(fitted: &Fitted) -> &[f64] {
@@ -45,23 +50,22 @@ fn two_documents_by_hand() {
         let parameters = |method: Method| Conditional {
             gain: RankingGain::Auc,
             method,
-            c,
             samples,
             steps: 1,
             thinning: 1,
             best: 1.0,
-            scale: false,
-            tolerance: 1e-9,
             ..Conditional::default()
         };
+        let linear = LinearParameters { scale: false, tolerance: 1e-9, ..LinearParameters::smooth(c) };
+        let linear = ConditionalLinearParameters { linear, starts: 1 };
         for method in [Method::Exact, Method::Sampled] {
             let balance = |w: f64, shift: f64| w / c - 1.0 / (1.0 + (2.0 * w - shift).exp());
-            let w = weights(&learn(&Mle(parameters(method)), &two_documents()))[0];
+            let w = weights(&learn(&Mle(parameters(method)), &linear, &two_documents()))[0];
             assert!(balance(w, 0.0).abs() < 1e-6, "MLE {method:?} at C = {c}: {w}");
-            let w = weights(&learn(&ConvexLoss(parameters(method)), &two_documents()))[0];
+            let w = weights(&learn(&ConvexLoss(parameters(method)), &linear, &two_documents()))[0];
             assert!(balance(w, 1.0).abs() < 1e-6, "ConvexLoss {method:?} at C = {c}: {w}");
             // The slope of −log σ(2w) is −2σ(−2w), so ExpGain is MLE here.
-            let w = weights(&learn(&ExpGain(parameters(method)), &two_documents()))[0];
+            let w = weights(&learn(&ExpGain(parameters(method)), &linear, &two_documents()))[0];
             assert!(balance(w, 0.0).abs() < 1e-6, "ExpGain {method:?} at C = {c}: {w}");
         }
     }
@@ -69,17 +73,18 @@ fn two_documents_by_hand() {
 
 #[test]
 fn the_record_says_what_was_minimised_and_what_was_left_out() {
-    let parameters =
-        Conditional { scale: false, starts: 4, gain: RankingGain::Map, ..Conditional::default() };
-    let fitted = learn(&L3(parameters.clone()), &two_documents());
+    let parameters = Conditional { gain: RankingGain::Map, ..Conditional::default() };
+    let linear = LinearParameters { scale: false, ..LinearParameters::smooth(1.0) };
+    let optimisation = ConditionalLinearParameters { linear, starts: 4 };
+    let fitted = learn(&L3(parameters), &optimisation, &two_documents());
     let w = weights(&fitted)[0];
     assert_eq!(fitted.record.outcome, Outcome::Converged);
     let (objective, mean) = (figure(&fitted, "objective"), figure(&fitted, "mean loss"));
-    assert!((objective - (w * w / parameters.c + mean)).abs() < 1e-9);
+    assert!((objective - (w * w / optimisation.linear.c + mean)).abs() < 1e-9);
     assert!(figure(&fitted, "norm of the gradient") < 1e-3);
     assert_eq!(figure(&fitted, "rankings drawn"), 1000.0);
     let notes = fitted.record.notes.join("; ");
-    assert!(notes.contains("order: 1") && notes.contains("4 of 4 starts led to"), "{notes}");
+    assert!(notes.contains("another: 1") && notes.contains("4 of 4 starts led to"), "{notes}");
 }
 
 /// Twelve queries of eight documents; a hidden utility with some noise makes three of each good.
@@ -107,13 +112,12 @@ fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
             kappa: Kappa::One,
             samples: 3000,
             redraws: 10,
-            c: 5.0,
             ..Conditional::default()
         };
         let metric = parse("map", &Conventions::default()).unwrap();
-        let task =
-            Task { train: &train, valid: None, metric: metric.as_ref(), seed, start: Start::default() };
-        Mle(parameters).fit(&task, &mut Silent::default()).unwrap()
+        let task = Task::new(&train, metric.as_ref(), seed);
+        let optimisation = ConditionalLinearParameters { linear: LinearParameters::smooth(5.0), starts: 1 };
+        optimisation.fit(&Mle(parameters), &task, &mut Silent::default()).unwrap()
     };
     let (first, second) = (adaptive(1), adaptive(2));
     for (a, b) in weights(&first).iter().zip(weights(&second)) {
@@ -128,26 +132,36 @@ fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
 fn values_out_of_range_are_refused_by_name() {
     let base = || Conditional { gain: RankingGain::Auc, ..Conditional::default() };
     let wrong = [
-        ("c is", Conditional { c: 0.0, ..base() }),
         ("threshold is", Conditional { threshold: f32::NAN, ..base() }),
         ("method is exact", Conditional { gain: RankingGain::Map, method: Method::Exact, ..base() }),
-        ("tolerance is", Conditional { tolerance: 1.0, ..base() }),
         ("best is", Conditional { best: f64::NAN, ..base() }),
         ("skew is", Conditional { skew: f64::INFINITY, ..base() }),
-        ("rounds is", Conditional { rounds: 0, ..base() }),
         ("samples is", Conditional { samples: 1, ..base() }),
         ("rungs is", Conditional { rungs: 1, ..base() }),
         ("steps is", Conditional { steps: 0, ..base() }),
         ("thinning is", Conditional { thinning: 0, ..base() }),
         ("redraws is", Conditional { redraws: 0, ..base() }),
-        ("starts is", Conditional { starts: 0, ..base() }),
-        ("starts is", Conditional { starts: 2, ..base() }),
     ];
     for (name, parameters) in wrong {
-        let error = Mle(parameters).check().unwrap_err().to_string();
+        let error = Mle(parameters).check(ScorerKind::Linear).unwrap_err().to_string();
         assert!(error.starts_with(name), "{error}");
     }
-    let adaptive = Conditional { starts: 2, method: Method::Adaptive, ..base() };
-    assert!(L3(adaptive.clone()).check().unwrap_err().to_string().starts_with("starts is"));
-    assert!(ExpGain(adaptive).check().is_ok());
+    let starting =
+        |starts: u64| ConditionalLinearParameters { starts, ..ConditionalLinearParameters::default() };
+    let refused = |result: crate::error::Result<()>| result.unwrap_err().to_string().starts_with("starts is");
+    assert!(refused(LossScorer::check(&starting(0), &Mle(base()))));
+    assert!(refused(LossScorer::check(&starting(2), &Mle(base()))));
+    let adaptive = Conditional { method: Method::Adaptive, ..base() };
+    assert!(refused(LossScorer::check(&starting(2), &L3(adaptive.clone()))));
+    assert!(LossScorer::check(&starting(2), &ExpGain(adaptive)).is_ok());
+}
+
+/// Trees and networks minimise the closed form, and say so when something else is asked for.
+#[test]
+fn other_scorers_have_the_closed_form_only() {
+    let closed = ConvexLoss::default_for(ScorerKind::Trees);
+    assert_eq!((closed.0.gain, closed.0.method), (RankingGain::Auc, Method::Exact));
+    assert!(closed.check(ScorerKind::Trees).is_ok());
+    let sampled = ConvexLoss::default_for(ScorerKind::Linear);
+    assert!(sampled.check(ScorerKind::Linear).is_ok() && sampled.check(ScorerKind::Network).is_err());
 }

@@ -3,7 +3,7 @@ use super::train::{DROP, Trainer};
 use super::{Layers, NetworkParameters, Optimizer, Schedule};
 use crate::data::{Dataset, Features, Parts};
 use crate::error::Result;
-use crate::learners::{Fitted, Start, Task, find};
+use crate::learners::{Fitted, Task, find};
 use crate::losses::{QueryLoss, ScoredQuery, Squared, SquaredPairHinge};
 use crate::metrics::{Conventions, Metric, evaluate, parse};
 use crate::models::{Activation, Model, Outcome};
@@ -47,8 +47,8 @@ fn fit_with(
 ) -> Result<Fitted> {
     let metric = ndcg();
     let given: Table = format!("scorer = 'mlp'\n{settings}").parse().unwrap();
-    let task = Task { train, valid, metric: metric.as_ref(), seed: 3, start: Start::default() };
-    find(learner).unwrap().fit(&given, &task, watch)
+    let task = Task { valid, ..Task::new(train, metric.as_ref(), 3) };
+    find(learner).unwrap().configure(&given)?.train(&task, watch)
 }
 
 fn fit(learner: &str, settings: &str, train: &Dataset) -> Fitted {
@@ -118,7 +118,7 @@ fn the_gradient_is_that_of_finite_differences() {
     parts.query_weights = Some(vec![1.0, 0.2, 3.0, 0.5, 1.0, 2.0]);
     let data = Dataset::new(parts).unwrap();
     let metric = ndcg();
-    let task = Task { train: &data, valid: None, metric: metric.as_ref(), seed: 2, start: Start::default() };
+    let task = Task::new(&data, metric.as_ref(), 2);
     let losses: [&dyn QueryLoss; 2] = [&Squared, &SquaredPairHinge::default()];
     for (activation, dropout) in
         [(Activation::Relu, 0.0), (Activation::Tanh, 0.0), (Activation::Relu, 0.3), (Activation::Tanh, 0.5)]
@@ -201,13 +201,13 @@ fn steps_are_those_of_pytorch() {
     let stored: Stored = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let data = dataset(stored.width, stored.values, stored.labels, &stored.sizes);
     let metric = ndcg();
-    let task = Task { train: &data, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
+    let task = Task::new(&data, metric.as_ref(), 1);
     for case in stored.cases {
         let network = NetworkParameters {
             layers: Layers(stored.hidden.clone()),
             activation: case.activation,
             // Four queries in batches of two are two steps an epoch: eight steps in all.
-            batch: 2,
+            batch_size: 2,
             epochs: 4,
             learning_rate: case.rate,
             optimizer: case.solver,
@@ -247,9 +247,13 @@ fn a_network_learns_what_no_linear_model_can() {
         let settings = "layers = '16-8'\nepochs = 60\nrate = 0.01\nbatch = 6";
         let learned = mean_ndcg(&fit(learner, settings, &train).model, &test);
         let metric = ndcg();
-        let task =
-            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-        let linear = find(learner).unwrap().fit(&Table::new(), &task, &mut Silent::default()).unwrap();
+        let task = Task::new(&train, metric.as_ref(), 1);
+        let linear = find(learner)
+            .unwrap()
+            .configure(&Table::new())
+            .unwrap()
+            .train(&task, &mut Silent::default())
+            .unwrap();
         let linear = mean_ndcg(&linear.model, &test);
         assert!(learned > 0.97 && linear < 0.85, "{learner}: {learned}, and {linear} of a linear model");
     }
@@ -372,7 +376,10 @@ fn half_of_the_units_are_left_out_and_the_others_count_double() {
 #[test]
 fn parameters_are_read_in_every_spelling_and_refused_by_name() {
     let entry = find("svm-map").unwrap();
-    let complete = |text: &str| entry.complete(&format!("scorer = 'mlp'\n{text}").parse().unwrap());
+    let complete = |text: &str| {
+        let given = format!("scorer = 'mlp'\n{text}").parse().unwrap();
+        entry.configure(&given).map(|configured| configured.parameters)
+    };
     for text in ["layers = '32-16'", "layers = [32, 16]", "layers = ' 32 - 16'"] {
         assert_eq!(complete(text).unwrap()["layers"].as_str(), Some("32-16"), "{text}");
     }

@@ -19,7 +19,7 @@ use crate::learners::scorers::certified_record;
 use crate::learners::{Fitted, Learner, LinearParameters, Task};
 use crate::losses::{ThresholdConstraints, ThresholdHinge};
 use crate::models::Model;
-use crate::solvers::{Bundle, ThresholdRisk, FeatureUnits};
+use crate::solvers::{Bundle, FeatureUnits, ThresholdRisk};
 use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::grading::Grading;
 use super::oc_svm::OcSvm;
 use super::prank::Prank;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Start, Task};
+use crate::learners::{Fitted, Learner, LinearParameters, Task};
 use crate::losses::ThresholdConstraints;
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
@@ -26,7 +26,7 @@ fn documents(values: &[f32], labels: &[f32], weights: Option<Vec<f32>>) -> Datas
 
 fn learn(learner: &impl Learner, train: &Dataset, valid: Option<&Dataset>) -> Fitted {
     let metric = parse("ndcg", &Conventions::default()).unwrap();
-    let task = Task { train, valid, metric: metric.as_ref(), seed: 1, start: Start::default() };
+    let task = Task { valid, ..Task::new(train, metric.as_ref(), 1) };
     learner.fit(&task, &mut Silent::default()).unwrap()
 }
 
@@ -39,6 +39,10 @@ fn figure(fitted: &Fitted, name: &str) -> f64 {
     fitted.record.figures.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
 }
 
+fn exactly(c: f64) -> LinearParameters {
+    LinearParameters { c, tolerance: 1e-9, scale: false, ..LinearParameters::default() }
+}
+
 /// Documents at −1 and 1: at the best threshold, 0, the mean loss is `[1 − w]₊`, so that the least of
 /// `½w² + C[1 − w]₊` is at `min(C, 1)`.
 #[test]
@@ -46,8 +50,7 @@ fn two_documents_by_hand() {
     let train = documents(&[1.0, -1.0], &[7.0, 3.0], None);
     for (c, expected) in [(0.25, 0.25), (0.8, 0.8), (5.0, 1.0)] {
         for constraints in [ThresholdConstraints::Explicit, ThresholdConstraints::Implicit] {
-            let fitted =
-                learn(&OcSvm { c, gap: 1e-9, scale: false, constraints, ..OcSvm::default() }, &train, None);
+            let fitted = learn(&OcSvm { constraints, linear: exactly(c), ..OcSvm::default() }, &train, None);
             let (weights, thresholds, grades) = planes(&fitted);
             assert!((weights[0] - expected).abs() < 1e-4, "C = {c}: {weights:?}");
             assert!(thresholds[0].abs() < 1e-9, "C = {c}: {thresholds:?}");
@@ -65,7 +68,7 @@ fn a_query_of_weight_2_is_two_queries_and_one_of_weight_0_none() {
     let weighted = documents(&values, &labels, Some(vec![1.0, 2.0, 1.0, 1.0, 0.0]));
     let repeated = documents(&[0.0, 2.0, 2.0, 1.0, 0.5], &[0.0, 1.0, 1.0, 2.0, 1.0], None);
     for constraints in [ThresholdConstraints::Explicit, ThresholdConstraints::Implicit] {
-        let learner = OcSvm { gap: 1e-9, scale: false, constraints, balance: false, ..OcSvm::default() };
+        let learner = OcSvm { constraints, balance: false, linear: exactly(1.0) };
         let (one, other) = (learn(&learner, &weighted, None), learn(&learner, &repeated, None));
         assert_eq!(planes(&one).2, [0.0, 1.0, 2.0]);
         for name in ["primal objective", "mean absolute error of the grades"] {
@@ -80,7 +83,7 @@ fn a_query_of_weight_2_is_two_queries_and_one_of_weight_0_none() {
 #[test]
 fn a_rare_grade_counts_when_balanced() {
     let rare = documents(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], None);
-    let learner = OcSvm { c: 1e3, scale: false, gap: 1e-9, ..OcSvm::default() };
+    let learner = OcSvm { linear: exactly(1e3), ..OcSvm::default() };
     let unbalanced = learn(&OcSvm { balance: false, ..learner.clone() }, &rare, None);
     assert_eq!(planes(&unbalanced).0, [0.0]);
     assert!(unbalanced.record.notes[0].contains("no weights have a smaller loss"));
@@ -201,7 +204,7 @@ fn real_valued_targets_are_refused_and_a_sole_grade_is_told() {
     let many: Vec<f32> = (0..1001).map(|i| i as f32 / 8.0).collect();
     let (real, sole) = (documents(&many, &many, None), documents(&[1.0, 2.0], &[2.5, 2.5], None));
     let metric = parse("ndcg", &Conventions::default()).unwrap();
-    let task = Task { train: &real, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
+    let task = Task::new(&real, metric.as_ref(), 1);
     let refusals = [
         OcSvm::default().fit(&task, &mut Silent::default()).unwrap_err().to_string(),
         Prank::default().fit(&task, &mut Silent::default()).unwrap_err().to_string(),
@@ -218,11 +221,7 @@ fn real_valued_targets_are_refused_and_a_sole_grade_is_told() {
 
 #[test]
 fn values_out_of_range_are_refused_by_name() {
-    for (name, learner) in [
-        ("c", OcSvm { c: -1.0, ..OcSvm::default() }),
-        ("gap", OcSvm { gap: 1.0, ..OcSvm::default() }),
-        ("rounds", OcSvm { rounds: 0, ..OcSvm::default() }),
-    ] {
+    for (name, learner) in [("c", OcSvm { linear: exactly(-1.0), ..OcSvm::default() })] {
         assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
     }
     let error = Prank { passes: 0, ..Prank::default() }.check().unwrap_err().to_string();

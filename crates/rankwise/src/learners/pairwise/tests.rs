@@ -3,7 +3,9 @@
 use super::ir_svm::{IrSvm, swap_drops};
 use super::rank_svm::{PairLoss, RankSvm};
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Start, Task};
+use crate::learners::{
+    CustomLoss, Fitted, LinearParameters, LossKind, LossLearner, LossScorer, LossSource, Task,
+};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::rank::Ranking;
@@ -17,10 +19,14 @@ fn dataset(values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
+fn learn(learner: &impl LossSource, linear: &LinearParameters, train: &Dataset) -> Fitted {
     let metric = parse("map", &Conventions::default()).unwrap();
-    let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    learner.fit(&task, &mut Silent::default()).unwrap()
+    let task = Task::new(train, metric.as_ref(), 1);
+    linear.fit(learner, &task, &mut Silent::default()).unwrap()
+}
+
+fn exactly(c: f64) -> LinearParameters {
+    LinearParameters { c, tolerance: 1e-10, scale: false, ..LinearParameters::default() }
 }
 
 fn weight(fitted: &Fitted) -> f64 {
@@ -38,14 +44,13 @@ fn two_pairs_by_hand() {
         for (loss, expected) in
             [(PairLoss::Hinge, f64::min(2.0 * c, 1.0)), (PairLoss::SquaredHinge, 4.0 * c / (1.0 + 4.0 * c))]
         {
-            let learner = RankSvm { c, gap: 1e-10, scale: false, loss, ..RankSvm::default() };
-            let fitted = learn(&learner, &train);
+            let fitted = learn(&RankSvm { loss }, &exactly(c), &train);
             assert!((weight(&fitted) - expected).abs() < 1e-4, "{loss:?} at {c}: {}", weight(&fitted));
             assert_eq!(fitted.record.outcome, Outcome::Converged);
-            assert!(fitted.record.notes.iter().any(|n| n.ends_with("order: 1")));
+            assert!(fitted.record.notes.iter().any(|n| n.ends_with("another: 1")));
         }
         // For IR SVM the pairs count 1 together, times τ = 1: the good one is the only one of its grade.
-        let fitted = learn(&IrSvm { c, gap: 1e-10, scale: false, ..IrSvm::default() }, &train);
+        let fitted = learn(&IrSvm::default(), &exactly(c), &train);
         assert!((weight(&fitted) - c.min(1.0)).abs() < 1e-4, "IR SVM at {c}: {}", weight(&fitted));
     }
 }
@@ -57,14 +62,12 @@ fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
     let values = (0..60).map(|_| random.random::<f32>()).collect();
     let labels = (0..60).map(|_| random.random_range(0..3) as f32).collect();
     let train = dataset(values, labels, vec![0, 20, 40, 60]);
-    let squared = RankSvm { c: 0.1, gap: 1e-7, loss: PairLoss::SquaredHinge, ..RankSvm::default() };
-    let newton = learn(&squared, &train);
-    let planes = {
-        let metric = parse("map", &Conventions::default()).unwrap();
-        let task =
-            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-        crate::learners::margin::fit(&squared, &task, &mut Silent::default())
-    };
+    let linear = LinearParameters { c: 0.1, tolerance: 1e-7, ..LinearParameters::default() };
+    let newton = learn(&RankSvm { loss: PairLoss::SquaredHinge }, &linear, &train);
+    let convex = CustomLoss::new("squared hinge as any convex loss", |_| {
+        Ok(LossKind::Convex(Box::new(crate::losses::SquaredPairHinge::default())))
+    });
+    let planes = learn(&convex, &linear, &train);
     let figure = |fitted: &Fitted, name: &str| {
         fitted.record.figures.iter().find(|(n, _)| n == name).expect("a figure of that name").1
     };
@@ -117,20 +120,11 @@ fn pair_weights_agree_with_all_swaps() {
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
-    let wrong = [
-        ("c", RankSvm { c: f64::NAN, ..RankSvm::default() }),
-        ("gap", RankSvm { gap: 1.0, ..RankSvm::default() }),
-        ("rounds", RankSvm { rounds: 0, ..RankSvm::default() }),
-    ];
-    for (name, learner) in wrong {
-        assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
-    }
-    assert!(IrSvm { c: -1.0, ..IrSvm::default() }.check().is_err());
+fn labels_without_number_are_refused() {
     let train =
         dataset((0..300).map(|i| i as f32).collect(), (0..300).map(|i| i as f32).collect(), vec![0, 300]);
     let metric = parse("map", &Conventions::default()).unwrap();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    let error = IrSvm::default().fit(&task, &mut Silent::default()).unwrap_err();
-    assert!(error.to_string().contains("300 distinct grades"), "{error}");
+    let task = Task::new(&train, metric.as_ref(), 1);
+    let error = IrSvm::default().loss(task.train).unwrap_err();
+    assert!(error.to_string().contains("300 different labels"), "{error}");
 }

@@ -5,7 +5,7 @@ use super::max_max::MaxMax;
 use super::min_perturb::MinPerturb;
 use super::tie_random::TieRandom;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Learner, Start, Task};
+use crate::learners::{LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::Model;
 use crate::watch::Silent;
@@ -22,10 +22,11 @@ fn two_documents() -> Dataset {
     .unwrap()
 }
 
-fn weight(learner: &impl Learner) -> f64 {
+fn weight<L: LossLearner>(learner: &L, c: f64) -> f64 {
     let (train, metric) = (two_documents(), parse("map", &Conventions::default()).unwrap());
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    match learner.fit(&task, &mut Silent::default()).unwrap().model {
+    let task = Task::new(&train, metric.as_ref(), 1);
+    let linear = LinearParameters { c, tolerance: 1e-9, scale: false, ..LinearParameters::default() };
+    match linear.fit(learner, &task, &mut Silent::default()).unwrap().model {
         Model::Linear { weights, .. } => weights[0],
         other => panic!("{other:?} is not linear"),
     }
@@ -35,8 +36,8 @@ fn weight(learner: &impl Learner) -> f64 {
 #[test]
 fn the_least_perturbation_of_two_documents_by_hand() {
     for (c, margin, expected) in [(0.05, 0.1, 0.05), (3.0, 0.1, 0.1), (3.0, 2.0, 2.0)] {
-        let learner = MinPerturb { c, margin, gap: 1e-9, scale: false, ..MinPerturb::default() };
-        assert!((weight(&learner) - expected).abs() < 1e-4, "C = {c}, Δ = {margin}: {}", weight(&learner));
+        let weight = weight(&MinPerturb { margin, ..MinPerturb::default() }, c);
+        assert!((weight - expected).abs() < 1e-4, "C = {c}, Δ = {margin}: {weight}");
     }
 }
 
@@ -48,9 +49,8 @@ fn the_hinges_of_two_documents_by_hand() {
     for (version, (loss, lead)) in [(Version::Full, full), (Version::Top, top)] {
         for c in [0.1, 0.5, 20.0] {
             let expected = (c * lead).min(loss / lead);
-            let (gap, scale) = (1e-9, false);
-            let random = weight(&TieRandom { c, gap, scale, version, ..TieRandom::default() });
-            let all = weight(&MaxMax { c, gap, scale, version, ..MaxMax::default() });
+            let random = weight(&TieRandom { version, ..TieRandom::default() }, c);
+            let all = weight(&MaxMax { version, ..MaxMax::default() }, c);
             assert!((random - expected).abs() < 1e-4, "{version:?}, C = {c}: {random} for {expected}");
             assert!((all - expected).abs() < 1e-4, "{version:?}, C = {c}: {all} for {expected}");
         }
@@ -62,8 +62,8 @@ fn values_out_of_range_are_refused_by_name() {
     let refused = |learner: &dyn Fn() -> crate::error::Result<()>, name: &str| {
         assert!(learner().unwrap_err().to_string().starts_with(&format!("{name} is ")));
     };
-    refused(&|| MinPerturb { margin: 0.0, ..MinPerturb::default() }.check(), "margin");
-    refused(&|| MaxMax { decay: -1.0, ..MaxMax::default() }.check(), "decay");
-    refused(&|| TieRandom { decay: f64::NAN, ..TieRandom::default() }.check(), "decay");
-    refused(&|| TieRandom { rounds: 0, ..TieRandom::default() }.check(), "rounds");
+    refused(&|| MinPerturb { margin: 0.0, ..MinPerturb::default() }.check(ScorerKind::Linear), "margin");
+    refused(&|| MaxMax { decay: -1.0, ..MaxMax::default() }.check(ScorerKind::Linear), "decay");
+    refused(&|| TieRandom { decay: f64::NAN, ..TieRandom::default() }.check(ScorerKind::Linear), "decay");
+    refused(&|| TieRandom { draws: 0, ..TieRandom::default() }.check(ScorerKind::Trees), "draws");
 }

@@ -3,7 +3,7 @@
 use super::svm_auc::SvmAuc;
 use super::svm_map::SvmMap;
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Start, Task};
+use crate::learners::{Fitted, LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::watch::Silent;
@@ -20,10 +20,10 @@ fn two_documents() -> Dataset {
     .unwrap()
 }
 
-fn learn(learner: &impl Learner) -> Fitted {
+fn learn<L: LossLearner>(learner: &L, linear: &LinearParameters) -> Fitted {
     let (train, metric) = (two_documents(), parse("map", &Conventions::default()).unwrap());
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    learner.fit(&task, &mut Silent::default()).unwrap()
+    let task = Task::new(&train, metric.as_ref(), 1);
+    linear.fit(learner, &task, &mut Silent::default()).unwrap()
 }
 
 fn weight(fitted: &Fitted) -> f64 {
@@ -36,37 +36,39 @@ fn weight(fitted: &Fitted) -> f64 {
 #[test]
 fn two_documents_by_hand() {
     for (c, auc, map) in [(0.1, 0.2, 0.2), (0.2, 0.4, 0.25), (10.0, 0.5, 0.25)] {
-        let (gap, scale) = (1e-9, false);
-        let fitted = learn(&SvmAuc { c, gap, scale, ..SvmAuc::default() });
+        let linear = LinearParameters { c, tolerance: 1e-9, scale: false, ..LinearParameters::default() };
+        let fitted = learn(&SvmAuc::default(), &linear);
         assert!((weight(&fitted) - auc).abs() < 1e-4, "AUC at C = {c}: {}", weight(&fitted));
-        let fitted = learn(&SvmMap { c, gap, scale, ..SvmMap::default() });
+        let fitted = learn(&SvmMap::default(), &linear);
         assert!((weight(&fitted) - map).abs() < 1e-4, "MAP at C = {c}: {}", weight(&fitted));
     }
 }
 
 #[test]
 fn the_record_holds_the_certificate_and_counts_skipped_queries() {
-    let fitted = learn(&SvmMap { scale: false, ..SvmMap::default() });
+    let fitted = learn(&SvmMap::default(), &LinearParameters { scale: false, ..LinearParameters::default() });
     assert_eq!(fitted.record.outcome, Outcome::Converged);
     let figure = |name: &str| fitted.record.figures.iter().find(|(n, _)| n == name).unwrap().1;
     let [primal, dual, gap] = ["primal objective", "dual objective", "relative duality gap"].map(figure);
     assert!((primal - 0.5 * 0.25 * 0.25).abs() < 1e-3 * primal && dual <= primal);
     assert!(gap <= 1e-3);
-    assert!(fitted.record.notes.iter().any(|n| n.ends_with("order: 1")), "{:?}", fitted.record.notes);
+    assert!(fitted.record.notes.iter().any(|n| n.ends_with("another: 1")), "{:?}", fitted.record.notes);
 }
 
 #[test]
 fn values_out_of_range_are_refused_by_name() {
+    let usual = LinearParameters::default();
     let wrong = [
-        ("c", SvmAuc { c: 0.0, ..SvmAuc::default() }),
-        ("c", SvmAuc { c: f64::INFINITY, ..SvmAuc::default() }),
-        ("gap", SvmAuc { gap: 0.0, ..SvmAuc::default() }),
-        ("rounds", SvmAuc { rounds: 0, ..SvmAuc::default() }),
-        ("threshold", SvmAuc { threshold: f32::NAN, ..SvmAuc::default() }),
+        ("c", LinearParameters { c: 0.0, ..usual.clone() }),
+        ("c", LinearParameters { c: f64::INFINITY, ..usual.clone() }),
+        ("tolerance", LinearParameters { tolerance: 0.0, ..usual.clone() }),
+        ("iterations", LinearParameters { iterations: 0, ..usual }),
     ];
-    for (name, learner) in wrong {
-        assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
+    for (name, linear) in wrong {
+        assert!(linear.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
     }
+    let error = SvmAuc { threshold: f32::NAN }.check(ScorerKind::Linear).unwrap_err().to_string();
+    assert!(error.starts_with("threshold is "), "{error}");
 }
 
 /// Rows that are all the same: no weights change anything, which is certain after a round.
@@ -84,13 +86,15 @@ fn equal_rows_are_solved_at_once_and_told() {
     };
     let metric = parse("map", &Conventions::default()).unwrap();
     for (labels, told) in [
-        (vec![0.0, 1.0, 0.0, 2.0], "no weights have a smaller loss"),
-        (vec![1.0; 4], "no training query asks for any order"),
+        (vec![0.0, 1.0, 0.0, 2.0], "zero weights have the smallest loss"),
+        (vec![1.0; 4], "no training query prefers one document"),
     ] {
         let train = data(labels);
-        let task =
-            Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-        let record = SvmMap::default().fit(&task, &mut Silent::default()).unwrap().record;
+        let task = Task::new(&train, metric.as_ref(), 1);
+        let record = LinearParameters::default()
+            .fit(&SvmMap::default(), &task, &mut Silent::default())
+            .unwrap()
+            .record;
         assert_eq!(record.outcome, Outcome::Converged);
         assert!(record.rounds <= 1 && record.notes[0].contains(told), "{record:?}");
     }

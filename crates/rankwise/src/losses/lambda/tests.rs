@@ -119,7 +119,12 @@ fn all_settings() -> Vec<LambdaSettings> {
         all.push(LambdaSettings { metric, k, normalize: false, ..plain });
         all.push(LambdaSettings { metric, k, sigma: 0.7, gain: Gain::Linear, threshold: 2.0, ..plain });
     }
-    all.push(LambdaSettings { metric: LambdaMetric::Err, stop: StopProbability::Exp2, max_grade: 2.0, ..plain });
+    all.push(LambdaSettings {
+        metric: LambdaMetric::Err,
+        stop: StopProbability::Exp2,
+        max_grade: 2.0,
+        ..plain
+    });
     all
 }
 

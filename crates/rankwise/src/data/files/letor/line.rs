@@ -167,9 +167,11 @@ fn feature_id(id: &[u8], token: &[u8], ids: Ids) -> Result<u32, String> {
     let sum = |number: u64, &digit: &u8| number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
     match id.iter().fold(0, sum) {
         number if ids.allow(number) => Ok(number as u32),
-        number if number < u64::from(ids.lowest) => {
-            Err(format!("feature id {} is below the first feature id, which was given as {}", quoted(id), ids.lowest))
-        }
+        number if number < u64::from(ids.lowest) => Err(format!(
+            "feature id {} is below the first feature id, which was given as {}",
+            quoted(id),
+            ids.lowest
+        )),
         _ => Err(format!("feature id {} is above the highest allowed, {}", quoted(id), ids.highest)),
     }
 }

@@ -5,7 +5,7 @@ use super::ndcg_boost::{Bound, NdcgBoost, WeakKind};
 use super::rank_boost::{Pairs, RankBoost, RuleWeight};
 use super::{WeakRounds, WeakTarget};
 use crate::data::{Dataset, Features, Parts};
-use crate::learners::{Fitted, Learner, Start, Task};
+use crate::learners::{Fitted, Learner, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::rng;
@@ -136,13 +136,11 @@ impl Watch for Curve {
 fn fit(learner: &impl Learner, train: &Dataset, watch: &mut dyn Watch) -> Fitted {
     let metric = parse("ndcg@5", &Conventions::default()).unwrap();
     learner.check().unwrap();
-    learner
-        .fit(&Task { train, valid: None, metric: &*metric, seed: 5, start: Start::default() }, watch)
-        .unwrap()
+    learner.fit(&Task::new(train, &*metric, 5), watch).unwrap()
 }
 
 fn rounds(rounds: u64, thresholds: usize) -> WeakRounds {
-    WeakRounds { rounds, thresholds, ..WeakRounds::default() }
+    WeakRounds { iterations: rounds, thresholds, ..WeakRounds::default() }
 }
 
 /// Scores of the training documents after each of a model's rounds.
@@ -277,7 +275,7 @@ fn ndcg_boosts_m_never_rises() {
         (WeakKind::Tree, 0.0, 0),
     ];
     for (weak, sample, thresholds) in ways {
-        let learner = NdcgBoost { weak, leaves: 5, sample, rounds: rounds(80, thresholds) };
+        let learner = NdcgBoost { weak, num_leaves: 5, sample, rounds: rounds(80, thresholds) };
         let mut curve = Curve::default();
         let fitted = fit(&learner, &data, &mut curve);
         let (start, _) = plain_bound(&data, &vec![0.0; data.len()]);
@@ -307,8 +305,7 @@ fn m_is_told_with_validation_queries_as_well() {
     }
     let (train, valid) = (data(7, 25), data(8, 10));
     let metric = parse("ndcg@5", &Conventions::default()).unwrap();
-    let task =
-        Task { train: &train, valid: Some(&valid), metric: &*metric, seed: 5, start: Start::default() };
+    let task = Task { valid: Some(&valid), ..Task::new(&train, &*metric, 5) };
     let learner = NdcgBoost { rounds: rounds(30, 10), ..NdcgBoost::default() };
     let (mut told, mut alone) = (Told::default(), Curve::default());
     learner.fit(&task, &mut told).unwrap();
@@ -452,7 +449,7 @@ fn odd_data_ends_at_once_with_a_note() {
 fn parameters_out_of_range_are_refused_by_name() {
     let refused = |learner: NdcgBoost| learner.check().unwrap_err().to_string();
     assert!(refused(NdcgBoost { sample: 1.5, ..NdcgBoost::default() }).contains("sample is 1.5"));
-    assert!(refused(NdcgBoost { leaves: 1, ..NdcgBoost::default() }).contains("leaves is 1"));
+    assert!(refused(NdcgBoost { num_leaves: 1, ..NdcgBoost::default() }).contains("leaves is 1"));
     assert!(refused(NdcgBoost { rounds: rounds(0, 0), ..NdcgBoost::default() }).contains("rounds is 0"));
     assert!(
         refused(NdcgBoost { rounds: rounds(1, 255), ..NdcgBoost::default() }).contains("thresholds is 255")

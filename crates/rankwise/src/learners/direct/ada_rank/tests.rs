@@ -1,12 +1,12 @@
 use super::*;
 use crate::data::Features;
-use crate::learners::Start;
 use crate::learners::direct::samples::*;
 use crate::metrics::{Conventions, Empty, parse};
 use crate::watch::Silent;
 
 fn fit(learner: &AdaRank, train: &Dataset, valid: Option<&Dataset>) -> Fitted {
-    let task = Task { train, valid, metric: &*ndcg(), seed: 3, start: Start::default() };
+    let metric = ndcg();
+    let task = Task { valid, ..Task::new(train, &*metric, 3) };
     learner.fit(&task, &mut Silent::default()).unwrap()
 }
 
@@ -125,7 +125,7 @@ fn one_round_takes_the_best_single_feature_either_way() {
             plain_mean(&data, &alone)
         };
         let best = (0..6).map(|c| single(c, 1.0).max(single(c, -1.0))).fold(0.0, f64::max);
-        let fitted = fit(&AdaRank { rounds: 1, ..AdaRank::default() }, &data, None);
+        let fitted = fit(&AdaRank { iterations: 1, ..AdaRank::default() }, &data, None);
         assert_eq!(weights(&fitted).iter().filter(|w| **w != 0.0).count(), 1);
         assert!((plain_mean(&data, weights(&fitted)) - best).abs() < 1e-12);
     }
@@ -211,23 +211,24 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn validation_queries_choose_the_round_and_when_to_stop() {
     let (train, valid) = (random_data(10, 6, 10, 12), random_data(11, 40, 10, 12));
-    let learner = AdaRank { patience: 7, ..AdaRank::default() };
+    let learner = AdaRank { early_stopping_rounds: 7, ..AdaRank::default() };
     let fitted = fit(&learner, &train, Some(&valid));
     let best = figure(&fitted, "best round");
-    assert_eq!((fitted.record.outcome, fitted.record.rounds as f64), (Outcome::Converged, best + 7.0));
+    assert_eq!((fitted.record.outcome, fitted.record.rounds as f64), (Outcome::StoppedEarly, best + 7.0));
     // The model is what the same training has after that round, and no earlier or later round is better.
     let metric = ndcg();
     let mut boosted = Boosted::new(&train, &*metric, true);
     let mut rounds = Vec::new();
     for _ in 0..fitted.record.rounds {
-        boosted.round(learner.repeats).unwrap();
+        boosted.round(learner.max_repeats).unwrap();
         rounds.push(boosted.weights.clone());
     }
     assert_eq!(weights(&fitted), rounds[best as usize - 1]);
     assert_near(&[figure(&fitted, "valid")], &[plain_mean(&valid, weights(&fitted))]);
     assert_near(&[figure(&fitted, "train")], &[plain_mean(&train, weights(&fitted))]);
     assert!(rounds.iter().all(|w| plain_mean(&valid, w) <= figure(&fitted, "valid") + 1e-12));
-    let all = fit(&AdaRank { patience: 0, rounds: 60, ..learner.clone() }, &train, Some(&valid));
+    let all =
+        fit(&AdaRank { early_stopping_rounds: 0, iterations: 60, ..learner.clone() }, &train, Some(&valid));
     assert_eq!((all.record.outcome, all.record.rounds), (Outcome::RoundsUsedUp, 60));
     // With a tolerance that no gain reaches, only the first round counts as progress.
     let soon = fit(&AdaRank { tolerance: 2.0, ..learner }, &train, Some(&valid));
@@ -278,7 +279,7 @@ fn any_measure_of_at_most_one_will_do_and_others_are_refused() {
     let data = random_data(1, 10, 6, 3);
     let learn = |name: &str| {
         let metric = parse(name, &Conventions::default()).unwrap();
-        let task = Task { train: &data, valid: None, metric: &*metric, seed: 3, start: Start::default() };
+        let task = Task::new(&data, &*metric, 3);
         AdaRank::default().fit(&task, &mut Silent::default())
     };
     for name in ["map", "mrr", "ndcg", "p@2", "err", "auc", "kendall", "rbp:rbp-gain=binary"] {

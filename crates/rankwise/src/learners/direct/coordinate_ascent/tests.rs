@@ -1,18 +1,12 @@
 use super::climb::{Climb, Hill, best_step, normalise};
 use super::*;
 use crate::data::Dataset;
-use crate::learners::Start;
 use crate::learners::direct::samples::*;
 use crate::metrics::{Conventions, Empty, parse};
 use crate::watch::Silent;
 
 fn fit(learner: &CoordinateAscent, train: &Dataset, valid: Option<&Dataset>) -> Fitted {
-    learner
-        .fit(
-            &Task { train, valid, metric: &*ndcg(), seed: 3, start: Start::default() },
-            &mut Silent::default(),
-        )
-        .unwrap()
+    learner.fit(&Task { valid, ..Task::new(train, &*ndcg(), 3) }, &mut Silent::default()).unwrap()
 }
 
 /// With two features only the angle matters, and the measure changes only where two documents of a query change
@@ -158,7 +152,7 @@ fn a_query_that_the_measure_skips_is_a_query_left_out() {
     assert!(!relevant.contains(&5));
     let skipping = parse("ndcg@3", &Conventions { empty: Empty::Skip, ..Conventions::default() }).unwrap();
     let learn = |train: &Dataset| {
-        let task = Task { train, valid: None, metric: &*skipping, seed: 3, start: Start::default() };
+        let task = Task::new(train, &*skipping, 3);
         CoordinateAscent::default().fit(&task, &mut Silent::default()).unwrap()
     };
     assert_near(weights(&learn(&data)), weights(&learn(&data.select_queries(&relevant))));
@@ -210,7 +204,8 @@ fn a_request_to_stop_keeps_the_best_so_far() {
         }
     }
     let data = random_data(12, 30, 10, 10);
-    let task = Task { train: &data, valid: None, metric: &*ndcg(), seed: 1, start: Start::default() };
+    let metric = ndcg();
+    let task = Task::new(&data, &*metric, 1);
     let learner = CoordinateAscent { tolerance: 0.0, ..Default::default() };
     let stopped = learner.fit(&task, &mut StopAfter(1, Stop::default())).unwrap();
     assert_eq!((stopped.record.outcome, stopped.record.rounds), (Outcome::Interrupted, 1));

@@ -5,7 +5,7 @@ use super::{LinearParameters, RegularizationPath};
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, SecondOrder};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Bundle, CertifiedFit, LinearRisk, NewtonCg, Objective, CuttingPlanes};
+use crate::solvers::{Bundle, CertifiedFit, CuttingPlanes, LinearRisk, NewtonCg, Objective};
 use crate::watch::{Stop, Watch};
 
 /// The gap below which zero weights count as the optimum.

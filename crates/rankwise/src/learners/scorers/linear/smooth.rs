@@ -11,7 +11,7 @@ use crate::learners::{Fitted, Task};
 use crate::losses::listwise::ListNet;
 use crate::losses::{QueryLoss, Reweighted};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Termination, Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized};
+use crate::solvers::{Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized, Termination};
 use crate::watch::Watch;
 
 /// The relative norm of the gradient at which a minimum that is only a stage on the way counts as found.

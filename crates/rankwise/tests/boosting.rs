@@ -1,12 +1,13 @@
 //! Boosting end to end: what is kept, taken up again, left out and weighted.
 
-use super::Checkpoint;
-use crate::data::{Dataset, Features, Parts, Synth, SyntheticShape};
-use crate::error::Result;
-use crate::learners::{Fitted, Start, Task, find};
-use crate::metrics::{Conventions, Metric, evaluate, parse};
-use crate::models::{Model, Outcome};
-use crate::watch::{Silent, Step, Stop, Watch};
+use rankwise::Recipe;
+use rankwise::data::{Dataset, Features, Parts, Synth, SyntheticShape};
+use rankwise::error::Result;
+use rankwise::learners::boosting::Checkpoint;
+use rankwise::metrics::{Conventions, Metric, evaluate, parse};
+use rankwise::models::{Model, Outcome, Ranker};
+use rankwise::recipe::Start;
+use rankwise::watch::{Silent, Step, Stop, Watch};
 use std::path::Path;
 use toml::Table;
 
@@ -38,12 +39,17 @@ const WAYS: [(&str, &str); 9] = [
     ("ndcg-boost", "weak = 'tree'\nsample = 0.5"),
 ];
 
-fn settings(way: (&str, &str)) -> Table {
-    let mut settings = table(&format!("rounds = 14\n{}", way.1));
-    let known = find(way.0).unwrap().complete(&table(way.1)).unwrap();
-    let shape = table("leaves = 5\nmin_rows = 3");
-    settings.extend(shape.into_iter().filter(|(name, _)| known.contains_key(name)));
-    settings
+fn recipe(learner: &str, settings: &str) -> Recipe {
+    Recipe::new(learner).set_all(table(settings)).metric("ndcg@5").seed(3)
+}
+
+fn recipe_of(way: (&str, &str)) -> Recipe {
+    let plain = recipe(way.0, way.1);
+    let known = plain.check().unwrap().parameters().clone();
+    let small = table("num_leaves = 5\nmin_data_in_leaf = 3");
+    plain
+        .set("iterations", 14)
+        .set_all(small.into_iter().filter(|(name, _)| known.contains_key(name)).collect())
 }
 
 fn fit(
@@ -52,10 +58,12 @@ fn fit(
     valid: Option<&Dataset>,
     start: Start<'_>,
     watch: &mut dyn Watch,
-) -> Result<Fitted> {
-    let metric = ndcg();
-    let task = Task { train, valid, metric: metric.as_ref(), seed: 3, start };
-    find(way.0).unwrap().fit(&settings(way), &task, watch)
+) -> Result<Ranker> {
+    recipe_of(way).fit(train, valid, start, watch)
+}
+
+fn from_scratch(learner: &str, settings: &str, train: &Dataset, valid: Option<&Dataset>) -> Ranker {
+    recipe(learner, settings).fit(train, valid, Start::default(), &mut Silent::default()).unwrap()
 }
 
 /// Keeps what the checkpoint holds when a certain round ends: what would be there had the process been killed.
@@ -87,7 +95,7 @@ fn training_that_was_killed_goes_on_to_the_same_bytes() {
     for way in WAYS {
         let whole = fit(way, &train, Some(&valid), Start::default(), &mut Silent::default()).unwrap();
         let mut killed = Killed { path: &path, at: 8, found: None, stop: Stop::default() };
-        let start = || Start::new(None, Some(&checkpoint));
+        let start = || Start { ranker: None, checkpoint: Some(&checkpoint) };
         let with_checkpoint = fit(way, &train, Some(&valid), start(), &mut killed).unwrap();
         assert_eq!(with_checkpoint, whole, "{way:?}");
         // The state after round 6, as the process that died in round 8 or 9 would have left it.
@@ -124,7 +132,7 @@ fn interrupted_training_goes_on_to_the_same_trees() {
     let train = data(1);
     let directory = tempfile::tempdir().unwrap();
     let checkpoint = Checkpoint { path: directory.path().join("state.json"), every: 100 };
-    let start = || Start::new(None, Some(&checkpoint));
+    let start = || Start { ranker: None, checkpoint: Some(&checkpoint) };
     let stopped = fit(WAYS[0], &train, None, start(), &mut Steps::default()).unwrap();
     assert_eq!((stopped.record.outcome, stopped.record.rounds), (Outcome::Interrupted, 5));
     let resumed = fit(WAYS[0], &train, None, start(), &mut Silent::default()).unwrap();
@@ -136,7 +144,7 @@ fn a_checkpoint_of_something_else_or_damaged_is_refused() {
     let train = data(1);
     let directory = tempfile::tempdir().unwrap();
     let checkpoint = Checkpoint { path: directory.path().join("state.json"), every: 1 };
-    let start = || Start::new(None, Some(&checkpoint));
+    let start = || Start { ranker: None, checkpoint: Some(&checkpoint) };
     let tried = |way, train: &Dataset| {
         fit(way, train, None, start(), &mut Silent::default()).map(|_| ()).unwrap_err().to_string()
     };
@@ -150,31 +158,34 @@ fn a_checkpoint_of_something_else_or_damaged_is_refused() {
         std::fs::write(&checkpoint.path, damaged).unwrap();
         assert!(tried(WAYS[0], &train).contains("damaged"));
     }
-    let linear = find("regression").unwrap();
-    let metric = ndcg();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 3, start: start() };
-    let error = linear.fit(&Table::new(), &task, &mut Silent::default()).unwrap_err().to_string();
-    assert!(error.contains("regression cannot start"), "{error}");
+    let error =
+        recipe("regression", "").fit(&train, None, start(), &mut Silent::default()).unwrap_err().to_string();
+    assert!(error.contains("regression with scorer linear cannot start"), "{error}");
 }
 
 /// Ten rounds, and ten more from their model, are twenty.
 #[test]
 fn a_model_is_gone_on_from() {
     let train = data(1);
-    let metric = ndcg();
     for learner in ["mart", "lambda-mart", "mcrank"] {
-        let fit = |rounds: u64, start: Start<'_>| {
-            let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 3, start };
-            let set = table(&format!("rounds = {rounds}\nleaves = 5\nmin_rows = 3"));
-            find(learner).unwrap().fit(&set, &task, &mut Silent::default()).unwrap().model
+        let fit = |iterations: u64, start: Option<&Ranker>| {
+            let recipe =
+                recipe(learner, &format!("iterations = {iterations}\nnum_leaves = 5\nmin_data_in_leaf = 3"));
+            let start = Start { ranker: start, checkpoint: None };
+            recipe.fit(&train, None, start, &mut Silent::default()).unwrap()
         };
-        let ten = fit(10, Start::default());
-        assert_eq!(fit(10, Start::new(Some(&ten), None)), fit(20, Start::default()), "{learner}");
+        let ten = fit(10, None);
+        assert_eq!(fit(10, Some(&ten)).model, fit(20, None).model, "{learner}");
     }
-    let linear = Model::Linear { weights: vec![0.0; 8], bias: 0.0 };
-    let narrow = fit(WAYS[0], &narrow(), None, Start::default(), &mut Silent::default()).unwrap().model;
-    for (model, why) in [(&linear, "no sum of trees"), (&narrow, "2 features")] {
-        let start = Start::new(Some(model), None);
+    let linear = from_scratch("regression", "", &train, None);
+    let narrow = fit(WAYS[0], &narrow(), None, Start::default(), &mut Silent::default()).unwrap();
+    let normalizer = Some(rankwise::data::Normalizer::parse("z-score").unwrap());
+    let scaled = recipe_of(WAYS[0]).normalizer(normalizer);
+    let scaled = scaled.fit(&train, None, Start::default(), &mut Silent::default()).unwrap();
+    let refused =
+        [(&linear, "does not consist of trees"), (&narrow, "2 features"), (&scaled, "another normalisation")];
+    for (ranker, why) in refused {
+        let start = Start { ranker: Some(ranker), checkpoint: None };
         let error = fit(WAYS[0], &train, None, start, &mut Silent::default()).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
@@ -213,17 +224,9 @@ fn the_best_round_is_what_is_handed_back() {
 #[test]
 fn patience_ends() {
     let (train, valid) = (data(1), data(2));
-    let metric = ndcg();
-    let task = Task {
-        train: &train,
-        valid: Some(&valid),
-        metric: metric.as_ref(),
-        seed: 3,
-        start: Start::default(),
-    };
-    let set = table("rounds = 400\nleaves = 8\nmin_rows = 2\nrate = 0.5\npatience = 12");
-    let record = find("mart").unwrap().fit(&set, &task, &mut Silent::default()).unwrap().record;
-    assert_eq!(record.outcome, Outcome::Converged);
+    let set = "iterations = 400\nnum_leaves = 8\nmin_data_in_leaf = 2\nlearning_rate = 0.5\nearly_stopping_rounds = 12";
+    let record = from_scratch("mart", set, &train, Some(&valid)).record;
+    assert_eq!(record.outcome, Outcome::StoppedEarly);
     let best = record.figures.iter().find(|(n, _)| n == "best round").unwrap().1;
     assert_eq!(record.rounds, best as u64 + 12);
 }
@@ -233,10 +236,7 @@ fn patience_ends() {
 fn one_tree_of_mart_by_hand() {
     let features = Features::Dense { width: 1, values: vec![1.0, 2.0, 1.0, 2.0] };
     let train = queries(features, vec![0.0, 2.0, 1.0, 4.0], 2, None);
-    let metric = ndcg();
-    let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 3, start: Start::default() };
-    let set = table("rounds = 1\nrate = 1\nmin_rows = 1");
-    let model = find("mart").unwrap().fit(&set, &task, &mut Silent::default()).unwrap().model;
+    let model = from_scratch("mart", "rounds = 1\nrate = 1\nmin_rows = 1", &train, None).model;
     let scores = model.scores(&train).unwrap();
     assert!(scores.iter().zip([0.5, 3.0, 0.5, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{scores:?}");
 }
@@ -253,12 +253,10 @@ fn weights_count_as_copies_do() {
     let values = twice.iter().flat_map(|&r| values[r * 2..r * 2 + 2].to_vec()).collect();
     let labels = twice.iter().map(|&r| once.labels()[r]).collect();
     let copied = queries(Features::Dense { width: 2, values }, labels, 6, None);
-    let metric = ndcg();
     for learner in ["mart", "lambda-mart", "gb-rank", "mcrank"] {
         let scores = |train: &Dataset, min_rows: u64| {
-            let task = Task { train, valid: None, metric: metric.as_ref(), seed: 3, start: Start::default() };
-            let set = table(&format!("rounds = 5\nleaves = 3\nmin_rows = {min_rows}\nmin_weight = 1e-9"));
-            let fitted = find(learner).unwrap().fit(&set, &task, &mut Silent::default()).unwrap();
+            let set = format!("rounds = 5\nleaves = 3\nmin_rows = {min_rows}\nmin_weight = 1e-9");
+            let fitted = from_scratch(learner, &set, train, None);
             fitted.model.scores(&once).unwrap()
         };
         let (a, b) = (scores(&weighted, 1), scores(&copied, 1));
