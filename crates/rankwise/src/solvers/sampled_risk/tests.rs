@@ -122,7 +122,7 @@ fn lead(query: Query<'_>, w: &[f64], kappa: f64, shown: &[usize]) -> f64 {
 }
 
 /// Δ from the definitions of the metrics.
-fn loss_by_hand(gain: Gain, k: usize, discount: Discount, query: Query<'_>, shown: &[usize]) -> f64 {
+fn loss_by_hand(gain: RankingGain, k: usize, discount: Discount, query: Query<'_>, shown: &[usize]) -> f64 {
     let is_relevant: Vec<bool> = shown.iter().map(|&d| query.labels()[d] >= 1.0).collect();
     let relevant = is_relevant.iter().filter(|g| **g).count();
     let worth = |rank: usize| match discount {

@@ -78,7 +78,7 @@ impl<'a> Finder<'a> {
             Way::Binned { binned, growth } => {
                 let slopes: Vec<f64> = worths.iter().map(|w| -w).collect();
                 // In a larger tree a leaf's value is the balance of its documents: the sign says which way they go.
-                let curvatures: Vec<f64> = match growth.leaves {
+                let curvatures: Vec<f64> = match growth.num_leaves {
                     2 => vec![0.0; worths.len()],
                     _ => worths.iter().map(|w| w.abs()).collect(),
                 };

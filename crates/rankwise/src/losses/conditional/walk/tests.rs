@@ -29,7 +29,8 @@ fn walk_at(ranking: &str, seed: u64) -> Walk {
     let relevant = ranking.matches('+').count();
     let mut walk = Walk::new(relevant, ranking.len() - relevant);
     walk.shuffle(&mut rng::stream(seed, &[1]));
-    let (mut relevant, mut non_relevant) = (walk.cast[..relevant].iter(), walk.cast[relevant..].iter());
+    let (mut relevant, mut non_relevant) =
+        (walk.initial_order[..relevant].iter(), walk.initial_order[relevant..].iter());
     walk.order = ranking
         .chars()
         .map(|class| {
