@@ -1,4 +1,5 @@
-//! The bundle solver against an independent interior-point solver, on problems small enough to write out whole.
+//! Compares the bundle solver with an independent interior-point solver, on problems small enough to write out in
+//! full.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT};
@@ -18,7 +19,7 @@ const QUERIES: usize = 6;
 const DOCUMENTS: usize = 5;
 const WIDTH: usize = 4;
 
-/// Six queries of five documents, each with relevant and non-relevant documents, four features, grades that follow no rule.
+/// Six queries with five documents and four features each, with random labels of both classes.
 fn small_data(seed: u64) -> Dataset {
     let mut random = rng::stream(seed, &[]);
     let values = (0..QUERIES * DOCUMENTS * WIDTH).map(|_| random.random::<f32>() * 2.0 - 1.0).collect();
@@ -51,7 +52,7 @@ fn permutations(n: u32) -> Vec<Vec<u32>> {
     shorter.iter().flat_map(insert).collect()
 }
 
-/// `min ½‖w‖² + C/Q Σ ξ_q` with one constraint for every ranking of every query, by the other solver.
+/// `min ½‖w‖² + C/Q Σ ξ_q` with one constraint per ranking of every query, by the independent solver.
 fn optimum_by_enumeration<S: LossAugmentedArgmax>(data: &Dataset, search: &S, c: f64) -> (f64, Vec<f64>) {
     let (mut rows, mut right): (Vec<Vec<f64>>, Vec<f64>) = (Vec::new(), Vec::new());
     for query in data.queries() {
@@ -96,7 +97,7 @@ fn agrees<S: LossAugmentedArgmax + Copy>(search: S) {
         let (optimum, weights) = optimum_by_enumeration(&data, &search, c);
         assert!((fit.primal - optimum).abs() < 1e-6 * optimum, "C = {c}: {} for {optimum}", fit.primal);
         assert!(fit.dual < optimum * (1.0 + 1e-7), "C = {c}: {} is above {optimum}", fit.dual);
-        // ½‖w − w*‖² is at most the gap, since the objective is strongly convex.
+        // ½‖w − w*‖² is at most the gap, because the objective is strongly convex.
         let distance: f64 = fit.weights.iter().zip(&weights).map(|(a, b)| (a - b).powi(2)).sum();
         assert!(0.5 * distance < 1e-5 * optimum, "C = {c}: {:?} for {weights:?}", fit.weights);
         let value = risk.value_and_gradient(&fit.weights, &mut [0.0; WIDTH]);
@@ -106,28 +107,28 @@ fn agrees<S: LossAugmentedArgmax + Copy>(search: S) {
 }
 
 #[test]
-fn the_optimum_for_auc_is_that_of_an_independent_solver() {
+fn the_optimum_for_auc_agrees_with_an_independent_solver() {
     agrees(AucSearch { threshold: 1.0 });
 }
 
 #[test]
-fn the_optimum_for_average_precision_is_that_of_an_independent_solver() {
+fn the_optimum_for_average_precision_agrees_with_an_independent_solver() {
     agrees(MapSearch { threshold: 1.0 });
 }
 
 #[test]
-fn the_optimum_for_ndcg_is_that_of_an_independent_solver() {
+fn the_optimum_for_ndcg_agrees_with_an_independent_solver() {
     agrees(NdcgSearch { threshold: 1.0, k: 3, discount: Discount::Letor });
     agrees(NdcgSearch { threshold: 1.0, k: 0, discount: Discount::Log2 });
 }
 
 #[test]
-fn the_optimum_for_the_reciprocal_rank_is_that_of_an_independent_solver() {
+fn the_optimum_for_the_reciprocal_rank_agrees_with_an_independent_solver() {
     agrees(MrrSearch { threshold: 1.0, k: 0 });
     agrees(MrrPairSearch { threshold: 1.0, k: 0 });
 }
 
 #[test]
-fn the_optimum_for_weighted_places_is_that_of_an_independent_solver() {
+fn the_optimum_for_position_weights_agrees_with_an_independent_solver() {
     agrees(DormSearch::default());
 }

@@ -1,5 +1,5 @@
-//! The learners of pairs against an independent interior-point solver with every pair written out, and the smooth
-//! solvers against each other.
+//! Compares the pairwise learners with an independent interior-point solver that enumerates every pair, and the
+//! smooth solvers with each other.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT};
@@ -15,7 +15,7 @@ use rankwise::watch::{Silent, Step, Stop, Watch};
 const WIDTH: usize = 4;
 const SIZES: [usize; 5] = [5, 8, 2, 6, 4];
 
-/// Five queries of 2 to 8 documents, the third without pairs; grades that follow no rule; query weights.
+/// Five queries with 2 to 8 documents, random labels and query weights; the third has no pairs.
 fn small_data(seed: u64) -> Dataset {
     let mut random = rng::stream(seed, &[]);
     let documents: usize = SIZES.iter().sum();
@@ -35,7 +35,7 @@ fn small_data(seed: u64) -> Dataset {
     .unwrap()
 }
 
-/// `xᵢ − xⱼ` of each pair, and what it counts in the risk.
+/// `xᵢ − xⱼ` of each pair, and its weight in the risk.
 fn all_pairs(data: &Dataset, weights: &PairWeights) -> Vec<(Vec<f64>, f64)> {
     let mut pairs: Vec<(Vec<f64>, f64)> = Vec::new();
     let mut total = 0.0;
@@ -58,7 +58,7 @@ fn all_pairs(data: &Dataset, weights: &PairWeights) -> Vec<(Vec<f64>, f64)> {
     pairs
 }
 
-/// `min ½‖w‖² + C Σ_p v_p ξ_p` (or ξ_p²) with `w·x_p ≥ 1 − ξ_p` and `ξ_p ≥ 0` for every pair, by the other solver.
+/// `min ½‖w‖² + C Σ_p v_p ξ_p` (or ξ_p²) with `w·x_p ≥ 1 − ξ_p` and `ξ_p ≥ 0` for every pair, by the independent solver.
 fn optimum_of_pairs(pairs: &[(Vec<f64>, f64)], c: f64, squared: bool) -> (f64, Vec<f64>) {
     let (count, variables) = (pairs.len(), WIDTH + pairs.len());
     let cost = |p: usize| c * pairs[p].1;
@@ -106,12 +106,12 @@ fn agrees(fit: &CertifiedFit, gap: f64, (optimum, weights): (f64, Vec<f64>), wha
     assert!(fit.converged && fit.gap() <= gap, "{what}: gap {}", fit.gap());
     assert!((fit.primal - optimum).abs() < 1e-6 * optimum, "{what}: {} for {optimum}", fit.primal);
     assert!(fit.dual < optimum * (1.0 + 1e-7), "{what}: {} is above {optimum}", fit.dual);
-    // ½‖w − w*‖² is at most the gap, since the objective is strongly convex.
+    // ½‖w − w*‖² is at most the gap, because the objective is strongly convex.
     let distance: f64 = fit.weights.iter().zip(&weights).map(|(a, b)| (a - b).powi(2)).sum();
     assert!(0.5 * distance < 1e-5 * optimum, "{what}: {:?} for {weights:?}", fit.weights);
 }
 
-/// Pairs alike, or weighted by grades and alike per query, as in IR SVM.
+/// Equal weights, or weights by label and normalised per query, as in IR SVM.
 fn both_weightings() -> [PairWeights; 2] {
     let tau = |better: f32, worse: f32| f64::from((better + 1.0) * (better - worse));
     let grades = Some(GradeWeights::new(vec![0.0, 0.5, 1.0, 1.5], tau));
@@ -119,7 +119,7 @@ fn both_weightings() -> [PairWeights; 2] {
 }
 
 #[test]
-fn the_optimum_of_the_hinge_is_that_of_an_independent_solver() {
+fn the_optimum_of_the_hinge_agrees_with_an_independent_solver() {
     for weights in both_weightings() {
         for (seed, c) in [(1, 0.01), (2, 0.1), (3, 1.0), (4, 10.0), (5, 100.0)] {
             let data = small_data(seed);
@@ -133,7 +133,7 @@ fn the_optimum_of_the_hinge_is_that_of_an_independent_solver() {
 }
 
 #[test]
-fn the_optimum_of_the_squared_hinge_is_that_of_an_independent_solver() {
+fn the_optimum_of_the_squared_hinge_agrees_with_an_independent_solver() {
     for weights in both_weightings() {
         for (seed, c) in [(1, 0.01), (2, 0.1), (3, 1.0), (4, 10.0), (5, 100.0), (6, 1e4)] {
             let data = small_data(seed);
@@ -146,7 +146,7 @@ fn the_optimum_of_the_squared_hinge_is_that_of_an_independent_solver() {
     }
 }
 
-/// Both reach the same weights; they share the objective and nothing of the way there but the line search.
+/// Both reach the same weights, although they have only the objective and the line search in common.
 #[test]
 fn two_smooth_solvers_agree() {
     for (seed, c) in [(1, 0.1), (2, 1.0), (3, 10.0), (4, 1000.0)] {
@@ -165,7 +165,7 @@ fn two_smooth_solvers_agree() {
     }
 }
 
-/// The product with a vector is the slope of the gradient along it, away from kinks, features scaled or not.
+/// The product with a vector is the directional derivative of the gradient, with and without scaled features.
 #[test]
 fn hessian_products_are_slopes_of_the_gradient() {
     let data = small_data(7);
@@ -191,7 +191,7 @@ fn hessian_products_are_slopes_of_the_gradient() {
     }
 }
 
-/// Asks to stop when the work has made a given number of steps.
+/// Requests to stop after a given number of steps.
 struct StopsAfter(u64, Stop);
 
 impl Watch for StopsAfter {
@@ -207,7 +207,7 @@ impl Watch for StopsAfter {
 }
 
 #[test]
-fn newton_steps_end_when_asked_and_when_used_up() {
+fn newton_stops_when_asked_and_after_the_maximum_number_of_steps() {
     let data = small_data(9);
     let risk = LinearRisk::new(&data, SquaredPairHinge::default(), 1);
     let solver = NewtonCg { c: 100.0, gap: 1e-12, rounds: 100 };
@@ -220,7 +220,7 @@ fn newton_steps_end_when_asked_and_when_used_up() {
 }
 
 #[test]
-fn newton_steps_do_not_depend_on_the_threads() {
+fn newton_does_not_depend_on_the_number_of_threads() {
     let data = small_data(10);
     let fit = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -231,9 +231,9 @@ fn newton_steps_do_not_depend_on_the_threads() {
     assert!(one.rounds > 1 && one == fit(2) && one == fit(5));
 }
 
-/// No pairs at all, and features so large that their squares leave single precision far behind.
+/// No pairs at all, and features so large that their squares exceed single precision by far.
 #[test]
-fn newton_steps_stay_finite_on_odd_data() {
+fn newton_stays_finite_on_degenerate_data() {
     for (values, labels) in [([1.0, 2.0, 3.0], [1.0; 3]), ([1e38, -1e38, 3e38], [0.0, 1.0, 2.0])] {
         let data = Dataset::new(Parts {
             features: Features::Dense { width: 1, values: values.to_vec() },

@@ -1,4 +1,4 @@
-//! The least perturbation in closed form against a solver of linear programmes.
+//! Compares the closed form of the minimum perturbation with a linear-programming solver.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use rand::RngExt;
@@ -7,7 +7,7 @@ use rankwise::losses::{QueryLoss, ScoredQuery};
 use rankwise::metrics::Discount;
 use rankwise::rng;
 
-/// Labels of few and mixed kinds and scores of few values, so that both are often tied.
+/// Labels and scores with few distinct values, so that both are often tied.
 fn random_case(seed: u64, n: usize) -> (Vec<f32>, Vec<f64>) {
     let mut random = rng::stream(seed, &[n as u64, 11]);
     let scale = [0.02, 0.3, 2.0][random.random_range(0..3)];
@@ -35,7 +35,7 @@ fn weight(labels: &[f32], i: usize, k: usize) -> f64 {
 }
 
 #[test]
-fn the_least_perturbation_is_that_of_a_linear_programme() {
+fn the_minimum_perturbation_agrees_with_a_linear_program() {
     for seed in 0..400 {
         let n = 2 + seed as usize % 11;
         let (labels, scores) = random_case(seed, n);
@@ -43,9 +43,9 @@ fn the_least_perturbation_is_that_of_a_linear_programme() {
         let spacing = [MarginSpacing::Equal, MarginSpacing::Gap][seed as usize / 2 % 2];
         let loss =
             MinPerturb { margin: 0.3, spacing, k: if k == 3 { 3 } else { 0 }, discount: Discount::Log2 };
-        let mut programme = Problem::new(OptimizationDirection::Minimize);
+        let mut program = Problem::new(OptimizationDirection::Minimize);
         let raised: Vec<_> =
-            (0..n).map(|i| programme.add_var(weight(&labels, i, k), (0.0, f64::INFINITY))).collect();
+            (0..n).map(|i| program.add_var(weight(&labels, i, k), (0.0, f64::INFINITY))).collect();
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| labels[i] > labels[j])
         {
             let margin = match spacing {
@@ -53,9 +53,9 @@ fn the_least_perturbation_is_that_of_a_linear_programme() {
                 MarginSpacing::Gap => 0.3 * f64::from(labels[i] - labels[j]),
             };
             let terms = [(raised[i], 1.0), (raised[j], -1.0)];
-            programme.add_constraint(&terms[..], ComparisonOp::Ge, margin + scores[j] - scores[i]);
+            program.add_constraint(&terms[..], ComparisonOp::Ge, margin + scores[j] - scores[i]);
         }
-        let least = programme.solve().unwrap().into_solution().unwrap().objective();
+        let least = program.solve().unwrap().into_solution().unwrap().objective();
         let query = ScoredQuery { labels: &labels, scores: &scores, seed };
         let value = loss.value_and_gradient(query, &mut vec![0.0; n]);
         assert!((value - least).abs() < 1e-6 * (1.0 + least), "{labels:?} {scores:?}: {value} for {least}");

@@ -45,28 +45,115 @@ pub struct ScoredQuery<'a> {
 }
 
 /// A loss of one query's scores.
+///
+/// A loss is independent of the model: linear models, boosted trees and neural networks all train with its gradient
+/// by the scores.
+///
+/// # Example
+///
+/// A custom loss, the pairwise exponential loss `Σ_{rᵢ>rⱼ} exp(sⱼ − sᵢ)`, checked by finite differences:
+///
+/// ```
+/// use rankwise::losses::{QueryLoss, ScoredQuery};
+///
+/// struct PairExponential;
+///
+/// impl PairExponential {
+///     /// Calls `add` with the better document, the worse document and `exp(sⱼ − sᵢ)` of each pair.
+///     fn each_pair(query: ScoredQuery<'_>, mut add: impl FnMut(usize, usize, f64)) {
+///         for (i, better) in query.labels.iter().enumerate() {
+///             for (j, worse) in query.labels.iter().enumerate() {
+///                 if better > worse {
+///                     add(i, j, (query.scores[j] - query.scores[i]).exp());
+///                 }
+///             }
+///         }
+///     }
+/// }
+///
+/// impl QueryLoss for PairExponential {
+///     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
+///         let mut value = 0.0;
+///         gradient.fill(0.0);
+///         PairExponential::each_pair(query, |i, j, term| {
+///             value += term;
+///             gradient[i] -= term;
+///             gradient[j] += term;
+///         });
+///         value
+///     }
+///
+///     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
+///         curvature.fill(0.0);
+///         PairExponential::each_pair(query, |i, j, term| {
+///             curvature[i] += term;
+///             curvature[j] += term;
+///         });
+///     }
+///
+///     fn has_signal(&self, labels: &[f32]) -> bool {
+///         labels.iter().any(|label| *label != labels[0])
+///     }
+/// }
+///
+/// let labels = [2.0, 0.0, 1.0];
+/// let evaluate = |scores: [f64; 3]| {
+///     let mut gradient = [0.0; 3];
+///     let query = ScoredQuery { labels: &labels, scores: &scores, seed: 1 };
+///     (PairExponential.value_and_gradient(query, &mut gradient), gradient)
+/// };
+/// let (value, gradient) = evaluate([0.1, 0.4, -0.2]);
+/// let difference = (evaluate([0.1 + 1e-6, 0.4, -0.2]).0 - evaluate([0.1 - 1e-6, 0.4, -0.2]).0) / 2e-6;
+/// assert!(value > 0.0 && (gradient[0] - difference).abs() < 1e-6);
+/// assert!(PairExponential.has_signal(&labels) && !PairExponential.has_signal(&[1.0, 1.0]));
+/// ```
 pub trait QueryLoss: Send + Sync {
-    /// The loss; its (sub)gradient by the scores goes to `gradient`, overwriting it.
+    /// Returns the loss and overwrites `gradient` with its (sub)gradient by the scores.
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64;
 
-    /// A non-negative diagonal approximation of the second derivative by the scores, overwriting `curvature`.
+    /// Overwrites `curvature` with a non-negative diagonal approximation of the second derivative by the scores.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]);
 
-    /// What a Newton step needs, gradient and curvature at once, overwriting both; a loss that gets them from the
-    /// same work does it here once. The value is not asked for, since it can cost more than both.
+    /// Overwrites both `gradient` and `curvature`, for a Newton step. A loss that computes them from common
+    /// intermediate results should override this method. It does not return the value, which may cost more than both.
     fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
         self.value_and_gradient(query, gradient);
         self.curvature(query, curvature);
     }
 
-    /// Whether a query of these labels tells the loss anything; one that does not has loss 0 at any scores.
+    /// Whether a query with these labels can contribute to training. If not, its loss is 0 at any scores.
     fn has_signal(&self, labels: &[f32]) -> bool;
 }
 
-/// A loss that weights its terms by the present order ([`GradientKind::Lambda`]): with an order held fast it is a function
-/// with a derivative.
+/// A loss that weights its terms by the current ranking ([`GradientKind::Lambda`]). With a fixed ranking, it is a
+/// differentiable function.
+///
+/// # Example
+///
+/// ```
+/// use rankwise::losses::{Lambda, QueryLoss, Reweighted, ScoredQuery};
+///
+/// let loss = Lambda::of_lambda_loss();
+/// let (labels, anchor) = ([2.0, 0.0, 1.0], [0.3, 0.9, 0.5]);
+/// let evaluate = |scores: [f64; 3]| {
+///     let mut gradient = [0.0; 3];
+///     let query = ScoredQuery { labels: &labels, scores: &scores, seed: 1 };
+///     (loss.value_and_gradient_in_order(query, &anchor, &mut gradient), gradient)
+/// };
+///
+/// // With the ranking fixed to that of `anchor`, the gradient agrees with finite differences, although these scores
+/// // have another ranking.
+/// let (_, gradient) = evaluate([0.8, 0.1, 0.2]);
+/// let difference = (evaluate([0.8 + 1e-6, 0.1, 0.2]).0 - evaluate([0.8 - 1e-6, 0.1, 0.2]).0) / 2e-6;
+/// assert!((gradient[0] - difference).abs() < 1e-6);
+///
+/// // At the anchor, it is the loss itself.
+/// let query = ScoredQuery { labels: &labels, scores: &anchor, seed: 1 };
+/// assert_eq!(evaluate(anchor).0, loss.value_and_gradient(query, &mut [0.0; 3]));
+/// ```
 pub trait Reweighted: QueryLoss {
-    /// The loss with the weights of the order by `anchor`, and its derivative by the scores of `query`.
+    /// Returns the loss with the weights of the ranking by `anchor`, and overwrites `gradient` with its derivative by
+    /// the scores of `query`.
     fn value_and_gradient_in_order(
         &self,
         query: ScoredQuery<'_>,
@@ -79,8 +166,23 @@ pub trait Reweighted: QueryLoss {
 pub type HessianProduct<'a> = Box<dyn Fn(&[f64], &mut [f64]) + Send + Sync + 'a>;
 
 /// A loss with a (generalised) second derivative by the scores.
+///
+/// # Example
+///
+/// One pair with equal scores: the squared hinge is `(1 − (s₀ − s₁))²`, with the second derivative `2·[[1, −1], [−1, 1]]`.
+///
+/// ```
+/// use rankwise::losses::{ScoredQuery, SecondOrder, SquaredPairHinge};
+///
+/// let loss = SquaredPairHinge::default();
+/// let product = loss.hessian(ScoredQuery { labels: &[1.0, 0.0], scores: &[0.0, 0.0], seed: 1 });
+/// let mut out = [0.0; 2];
+/// product(&[1.0, 0.0], &mut out);
+/// assert_eq!(out, [2.0, -2.0]);
+/// ```
 pub trait SecondOrder: QueryLoss {
-    /// The second derivative at these scores. What it costs is paid here once; products are then cheap.
+    /// The second derivative at these scores, as its product with a vector. The setup happens here once; products are
+    /// then cheap.
     fn hessian(&self, query: ScoredQuery<'_>) -> HessianProduct<'_>;
 }
 

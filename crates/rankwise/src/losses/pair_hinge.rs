@@ -11,16 +11,16 @@
 //! n + grades)) if pairs are weighted by grade.
 
 mod grades;
-mod short_pairs;
 #[cfg(test)]
 mod tests;
+mod violated_pairs;
 
 use super::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
 use crate::card::Card;
 use grades::GradedDocuments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use short_pairs::ShortPairs;
+use violated_pairs::ViolatedPairs;
 
 pub use grades::GradeWeights;
 
@@ -81,7 +81,7 @@ pub struct PairHinge(pub PairWeights);
 
 impl QueryLoss for PairHinge {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
-        let pairs = ShortPairs::new(&self.0, query);
+        let pairs = ViolatedPairs::new(&self.0, query);
         let mut value = 0.0;
         gradient.fill(0.0);
         pairs.each_better(&pairs.scores, |d, count, scores| {
@@ -108,7 +108,7 @@ pub struct SquaredPairHinge(pub PairWeights);
 
 impl QueryLoss for SquaredPairHinge {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
-        let pairs = ShortPairs::new(&self.0, query);
+        let pairs = ViolatedPairs::new(&self.0, query);
         let mut short = 0.0;
         gradient.fill(0.0);
         pairs.each_better(&pairs.scores, |d, count, scores| {
@@ -125,7 +125,7 @@ impl QueryLoss for SquaredPairHinge {
 
     /// The diagonal of the second derivative: twice the weight of the violated pairs of each document.
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
-        let pairs = ShortPairs::new(&self.0, query);
+        let pairs = ViolatedPairs::new(&self.0, query);
         curvature.fill(0.0);
         pairs.each_better(&pairs.scores, |d, count, _| curvature[d] += 2.0 * count);
         pairs.each_worse(&pairs.scores, |d, count, _| curvature[d] += 2.0 * count);
@@ -139,7 +139,7 @@ impl QueryLoss for SquaredPairHinge {
 impl SecondOrder for SquaredPairHinge {
     /// `2 Σ τ (eᵢ − eⱼ)(eᵢ − eⱼ)ᵀ` over the violated pairs, not including those with a margin of exactly 1.
     fn hessian(&self, query: ScoredQuery<'_>) -> HessianProduct<'_> {
-        let pairs = ShortPairs::new(&self.0, query);
+        let pairs = ViolatedPairs::new(&self.0, query);
         Box::new(move |v, out| {
             out.fill(0.0);
             pairs.each_better(v, |d, count, others| out[d] += 2.0 * (count * v[d] - others));

@@ -11,6 +11,30 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// A function of weights with a (sub)gradient.
+///
+/// # Example
+///
+/// ```
+/// use rankwise::solvers::{Lbfgs, Objective};
+/// use rankwise::watch::Silent;
+///
+/// /// `(w₀ − 3)² + 10·(w₁ + 1)²`
+/// struct Bowl;
+///
+/// impl Objective for Bowl {
+///     fn dim(&self) -> usize {
+///         2
+///     }
+///
+///     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
+///         gradient.copy_from_slice(&[2.0 * (w[0] - 3.0), 20.0 * (w[1] + 1.0)]);
+///         (w[0] - 3.0).powi(2) + 10.0 * (w[1] + 1.0).powi(2)
+///     }
+/// }
+///
+/// let fit = Lbfgs::default().minimize(&Bowl, vec![0.0; 2], &mut Silent::default());
+/// assert!((fit.weights[0] - 3.0).abs() < 1e-4 && (fit.weights[1] + 1.0).abs() < 1e-4);
+/// ```
 pub trait Objective: Sync {
     /// The number of weights.
     fn dim(&self) -> usize;
@@ -76,6 +100,28 @@ impl<R: Curvature> Curvature for Regularized<'_, R> {
 /// ```
 ///
 /// Queries without signal for the loss are skipped.
+///
+/// # Example
+///
+/// ```
+/// use rankwise::data::{Dataset, Features, Parts};
+/// use rankwise::losses::SquaredPairHinge;
+/// use rankwise::solvers::{LinearRisk, NewtonCg};
+/// use rankwise::watch::Silent;
+///
+/// // One query with three documents and one feature, which increases with the label.
+/// let data = Dataset::new(Parts {
+///     features: Features::Dense { width: 1, values: vec![0.5, 1.0, 2.0] },
+///     labels: vec![0.0, 1.0, 2.0],
+///     bounds: vec![0, 3],
+///     query_ids: ["query"].into_iter().collect(),
+///     ..Parts::default()
+/// })?;
+/// let risk = LinearRisk::new(&data, SquaredPairHinge::default(), 1);
+/// let fit = NewtonCg { c: 10.0, gap: 1e-6, rounds: 100 }.minimize(&risk, &mut Silent::default());
+/// assert!(fit.converged && fit.weights[0] > 0.0);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
 pub struct LinearRisk<'a, L> {
     data: &'a Dataset,
     /// The indices of the queries that are not skipped.

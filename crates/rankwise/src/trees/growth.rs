@@ -154,3 +154,23 @@ impl Growth {
         -(2.0 * slope * value + (curvature + self.l2) * value * value + 2.0 * self.l1 * value.abs())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_policies_accept_the_names_of_other_tools() {
+        let policy = |name: &str| serde_json::from_value::<GrowthPolicy>(name.into()).unwrap();
+        for name in ["leaf-wise", "leaf", "lossguide", "Lossguide"] {
+            assert_eq!(policy(name), GrowthPolicy::LeafWise);
+        }
+        for name in ["level-wise", "depth", "depthwise", "Depthwise"] {
+            assert_eq!(policy(name), GrowthPolicy::LevelWise);
+        }
+        for name in ["oblivious", "SymmetricTree", "symmetric"] {
+            assert_eq!(policy(name), GrowthPolicy::Oblivious);
+        }
+        assert_eq!(serde_json::to_value(GrowthPolicy::LevelWise).unwrap(), "level-wise");
+    }
+}

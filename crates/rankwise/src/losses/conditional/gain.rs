@@ -10,7 +10,7 @@ use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The metric whose loss is measured; the gain of a ranking is at ideal 1.
+/// The metric whose loss is measured; the gain of a ranking is at most 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RankingGain {

@@ -164,16 +164,16 @@ impl<L: Fn(&RankingState<'_>) -> f64> Descent<L> {
     }
 
     fn loss(&mut self, wrong: usize) -> f64 {
-        let (sunk, ahead) = (wrong / self.non_relevant, wrong % self.non_relevant);
+        let (sunk, partly_sunk) = (wrong / self.non_relevant, wrong % self.non_relevant);
         let (non_relevant_ahead, relevant_behind) = self.counts.split_at_mut(self.relevant);
         non_relevant_ahead.fill(0);
         let sinking = self.relevant - sunk;
         non_relevant_ahead[sinking..].fill(self.non_relevant as u32);
-        if ahead > 0 {
-            non_relevant_ahead[sinking - 1] = ahead as u32;
+        if partly_sunk > 0 {
+            non_relevant_ahead[sinking - 1] = partly_sunk as u32;
         }
-        relevant_behind[..ahead].fill(sunk as u32 + 1);
-        relevant_behind[ahead..].fill(sunk as u32);
+        relevant_behind[..partly_sunk].fill(sunk as u32 + 1);
+        relevant_behind[partly_sunk..].fill(sunk as u32);
         (self.loss)(&RankingState::new(&self.counts, self.relevant))
     }
 }

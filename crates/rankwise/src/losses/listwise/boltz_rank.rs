@@ -235,7 +235,7 @@ mod tests {
             metric.value(&labels, &Ranking::from_order(order)).unwrap()
         };
         let mean: f64 = rankings.iter().zip(&p).map(|(places, p)| p * ndcg(places)).sum();
-        let cross: f64 = targets.iter().zip(&p).map(|(targets, p)| -targets * p.ln()).sum();
+        let cross: f64 = targets.iter().zip(&p).map(|(target, p)| -target * p.ln()).sum();
         for mix in [0.0, 0.3, 1.0] {
             let loss = BoltzRank::new(30, mix, 2, Gain::Exp2);
             let query = ScoredQuery { labels: &labels, scores: &scores, seed: 9 };

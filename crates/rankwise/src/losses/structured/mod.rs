@@ -44,7 +44,58 @@ pub trait FeatureMap {
     fn coefficients(&self, labels: &[f32], ranking: &Ranking, out: &mut [f64]);
 }
 
-/// An exact search for the most violating ranking of one query.
+/// An exact search for the most violated ranking of one query: the core of a structured SVM.
+///
+/// # Example
+///
+/// A custom search for "is the top document relevant?". It tries all rankings of three documents; a search for longer
+/// queries would exploit the structure of the metric.
+///
+/// ```
+/// use rankwise::losses::structured::{FeatureMap, LossAugmentedArgmax, PairOrder, StructuredHinge};
+/// use rankwise::losses::{QueryLoss, ScoredQuery};
+/// use rankwise::rank::Ranking;
+///
+/// struct TopRelevant;
+///
+/// impl LossAugmentedArgmax for TopRelevant {
+///     type Map = PairOrder;
+///
+///     fn map(&self) -> PairOrder {
+///         PairOrder { threshold: 1.0 }
+///     }
+///
+///     fn task_loss(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+///         if labels[ranking.order()[0] as usize] >= 1.0 { 0.0 } else { 1.0 }
+///     }
+///
+///     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {
+///         let violation = |ranking: &Ranking| {
+///             let mut coefficients = [0.0; 3];
+///             self.map().coefficients(query.labels, ranking, &mut coefficients);
+///             let margin: f64 = coefficients.iter().zip(query.scores).map(|(c, s)| c * s).sum();
+///             self.task_loss(query.labels, ranking) - margin
+///         };
+///         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+///         let rankings = orders.map(|order| Ranking::from_order(order.to_vec()));
+///         self.has_signal(query.labels).then(|| {
+///             rankings.into_iter().max_by(|a, b| violation(a).total_cmp(&violation(b))).unwrap()
+///         })
+///     }
+///
+///     fn has_signal(&self, labels: &[f32]) -> bool {
+///         labels.iter().any(|label| *label >= 1.0) && labels.iter().any(|label| *label < 1.0)
+///     }
+/// }
+///
+/// let loss = |scores: [f64; 3]| {
+///     let query = ScoredQuery { labels: &[1.0, 0.0, 0.0], scores: &scores, seed: 1 };
+///     StructuredHinge(TopRelevant).value_and_gradient(query, &mut [0.0; 3])
+/// };
+/// // The hinge is an upper bound on the task loss of the ranking by scores, and 0 with a large enough margin.
+/// assert!(loss([0.0, 0.5, 0.2]) >= 1.0);
+/// assert_eq!(loss([5.0, 0.0, 0.0]), 0.0);
+/// ```
 pub trait LossAugmentedArgmax: Send + Sync {
     /// The feature map for which the search is exact.
     type Map: FeatureMap;
@@ -62,7 +113,7 @@ pub trait LossAugmentedArgmax: Send + Sync {
     fn has_signal(&self, labels: &[f32]) -> bool;
 }
 
-/// The hinge over an exact search.
+/// The structured hinge loss of an exact search: `max_y [Δ(y) − w·δφ(y)]₊`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StructuredHinge<S>(pub S);
 

@@ -146,7 +146,7 @@ fn lead_by_places(search: DormSearch) -> impl Fn(&[f32], &[f64], &[u32]) -> f64 
 fn dorm_agrees_with_all_rankings_for_binary_and_graded_labels() {
     let (binary, graded) = ((Gain::Binary, "binary"), (Gain::Exp2, "exp2"));
     let (log2, letor) = ((Discount::Log2, "log2"), (Discount::Letor, "letor"));
-    for ((gain, worth), (discount, name), k, decay, cut_off) in [
+    for ((gain, gain_name), (discount, name), k, decay, cut_off) in [
         (binary, log2, 0, 0.5, 0),
         (binary, letor, 3, 0.5, 5),
         (binary, log2, 10, 0.5, 3),
@@ -158,7 +158,7 @@ fn dorm_agrees_with_all_rankings_for_binary_and_graded_labels() {
     ] {
         let cut = if k == 0 { String::new() } else { format!("@{k}") };
         let search = DormSearch { gain, threshold: 1.0, k, discount, decay, cut_off };
-        let metric_name = format!("ndcg{cut}:discount={name}:gain={worth}");
+        let metric_name = format!("ndcg{cut}:discount={name}:gain={gain_name}");
         agrees_with_enumeration(search, &metric_name, lead_by_places(search));
     }
 }

@@ -10,7 +10,7 @@ use super::{PairWeights, ScoredQuery};
 use crate::rank::Ranking;
 
 /// The violated pairs at given scores.
-pub(super) struct ShortPairs<'a> {
+pub(super) struct ViolatedPairs<'a> {
     /// Scores minus the first score: a common offset must not cost precision.
     pub scores: Vec<f64>,
     ranking: Ranking,
@@ -21,7 +21,7 @@ pub(super) struct ShortPairs<'a> {
     weights: Option<&'a GradeWeights>,
 }
 
-impl<'a> ShortPairs<'a> {
+impl<'a> ViolatedPairs<'a> {
     pub fn new(weights: &'a PairWeights, query: ScoredQuery<'_>) -> Self {
         let common = query.scores.first().map_or(0.0, |s| *s);
         let scores: Vec<f64> = query.scores.iter().map(|s| s - common).collect();
@@ -38,7 +38,7 @@ impl<'a> ShortPairs<'a> {
             .collect();
         let documents = GradedDocuments::new(query.labels, weights.grades.as_ref());
         let factor = weights.factor(&documents);
-        ShortPairs { scores, ranking, first, documents, factor, weights: weights.grades.as_ref() }
+        ViolatedPairs { scores, ranking, first, documents, factor, weights: weights.grades.as_ref() }
     }
 
     /// Visits each document with sums over the violated pairs in which it is the better one: their total weight, and
