@@ -6,20 +6,20 @@
 //! scores of all rows.
 
 use rankwise::data::{Dataset, Features, Parts, Query};
-use rankwise::models::{Ensemble, Model, Ranker};
+use rankwise::models::{Model, Ranker, TreeEnsemble};
 use std::time::Instant;
 
 /// As many as `score.py` gives the others, after one to warm up.
 const RUNS: usize = 5;
 
-type Score = fn(&Ensemble, Query<'_>, &mut [f64]);
+type Score = fn(&TreeEnsemble, Query<'_>, &mut [f64]);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, model, values, form, sizes @ ..] = arguments.as_slice() else {
         return Err("usage: score_bench MODEL VALUES FORM BATCH:REQUESTS …".into());
     };
-    let Model::Ensemble(ensemble) = Ranker::load(model.as_ref())?.model else {
+    let Model::Trees(ensemble) = Ranker::load(model.as_ref())?.model else {
         return Err("the model has no trees".into());
     };
     let bytes = std::fs::read(values)?;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ensemble.compile();
     let mut result = serde_json::json!({ "compile_us": 1e6 * start.elapsed().as_secs_f64() });
     let score: Score = match form.as_str() {
-        "compiled" => Ensemble::score,
+        "compiled" => TreeEnsemble::score,
         "plain" => score_plainly,
         _ => return Err("the form is compiled or plain".into()),
     };
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Microseconds per document.
-fn time(score: Score, ensemble: &Ensemble, data: &Dataset) -> f64 {
+fn time(score: Score, ensemble: &TreeEnsemble, data: &Dataset) -> f64 {
     let mut scores = vec![0.0; data.len()];
     let mut seconds = f64::INFINITY;
     for _ in 0..=RUNS {
@@ -74,7 +74,7 @@ fn in_requests(values: &[f32], width: usize, batch: usize) -> Result<Dataset, Bo
     })?)
 }
 
-fn score_plainly(ensemble: &Ensemble, query: Query<'_>, out: &mut [f64]) {
+fn score_plainly(ensemble: &TreeEnsemble, query: Query<'_>, out: &mut [f64]) {
     let mut outputs = vec![0.0; ensemble.base().len()];
     for (row, score) in query.rows().zip(out) {
         ensemble.outputs(row, &mut outputs);

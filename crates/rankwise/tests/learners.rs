@@ -73,7 +73,7 @@ fn every_learner_learns_what_can_be_learned() {
     let (train, test) = (learnable(1), learnable(2));
     for entry in LEARNERS {
         let learned = mean_ndcg(&fit(entry, &train, 1).model, &test);
-        let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
+        let blind = mean_ndcg(&Model::linear(vec![0.0; 5], 0.0), &test);
         assert!(learned > blind + 0.2, "{}: {learned} against {blind} of a blind guess", entry.card.name);
     }
 }
@@ -101,7 +101,7 @@ fn every_loss_of_scores_is_learned(settings: &str, is_right: fn(&Model) -> bool)
     let given: Table = settings.parse().unwrap();
     let metric = ndcg();
     let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
-    let blind = mean_ndcg(&Model::Linear { weights: vec![0.0; 5], bias: 0.0 }, &test);
+    let blind = mean_ndcg(&Model::linear(vec![0.0; 5], 0.0), &test);
     let mut count = 0;
     for entry in LEARNERS.iter().filter(|e| !e.scorers().is_empty()) {
         let fitted = entry.fit(&given, &task, &mut Silent::default()).unwrap();
@@ -119,13 +119,13 @@ fn every_loss_of_scores_is_learned(settings: &str, is_right: fn(&Model) -> bool)
 #[test]
 fn every_loss_of_scores_is_learned_by_trees() {
     let settings = "scorer = 'trees'\nleaves = 6\nmin_rows = 5\nrounds = 60";
-    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Ensemble(_)));
+    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Trees(_)));
 }
 
 #[test]
 fn every_loss_of_scores_is_learned_by_a_network() {
     let settings = "scorer = 'mlp'\nlayers = '12-6'\nepochs = 40\nrate = 0.01\nbatch = 5";
-    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Mlp(_)));
+    every_loss_of_scores_is_learned(settings, |model| matches!(model, Model::Network(_)));
 }
 
 /// One of the same name would take the other's place in the table of parameters.

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use rankwise::data::{Columns, Dataset, Features, Normalizer, Parts};
 use rankwise::metrics::Conventions;
-use rankwise::models::{Activation, Layer, LearnerCard, Mlp, Model, Outcome, Ranker, Record};
+use rankwise::models::{
+    Activation, Layer, LearnerCard, Model, NeuralNetwork, OrdinalModel, Outcome, Ranker, Record,
+};
 
 fn example() -> Ranker {
     Ranker {
@@ -20,7 +22,7 @@ fn example() -> Ranker {
             figures: vec![("gap".into(), 1e-300)],
             notes: vec!["a \"quoted\" note".into()],
         },
-        model: Model::Linear { weights: vec![0.1, -1.0 / 3.0, 1e-45], bias: f64::MAX },
+        model: Model::linear(vec![0.1, -1.0 / 3.0, 1e-45], f64::MAX),
     }
 }
 
@@ -79,7 +81,10 @@ fn every_kind_of_damage_has_its_own_message() {
 fn a_model_with_thresholds_comes_back_and_broken_ones_are_refused() {
     let with = |thresholds: &[f64], grades: &[f32]| {
         let (weights, thresholds) = (vec![1.0, 2.0, 3.0], thresholds.to_vec());
-        Ranker { model: Model::Ordinal { weights, thresholds, grades: grades.to_vec() }, ..example() }
+        Ranker {
+            model: Model::Ordinal(OrdinalModel { weights, thresholds, grades: grades.to_vec() }),
+            ..example()
+        }
     };
     let whole = with(&[-0.1, 0.7, 0.7], &[0.0, 0.1, 2.0, 4.0]);
     assert_eq!(Ranker::from_bytes(&whole.to_bytes()).unwrap(), whole);
@@ -106,8 +111,9 @@ fn a_network_comes_back_and_broken_ones_are_refused() {
         Layer { outputs: 2, weights: vec![0.1, -2.0, 1e-45, 3.5, 0.0, f32::MAX], biases: vec![-0.3, 7.0] };
     let last = Layer { outputs: 1, weights: vec![0.7, -1.0 / 3.0], biases: vec![0.9] };
     let mlp =
-        Mlp::new(vec![1.5, 0.0, -2.0], vec![0.5, 0.0, 4.0], Activation::Tanh, vec![hidden, last]).unwrap();
-    let whole = Ranker { model: Model::Mlp(mlp), ..example() };
+        NeuralNetwork::new(vec![1.5, 0.0, -2.0], vec![0.5, 0.0, 4.0], Activation::Tanh, vec![hidden, last])
+            .unwrap();
+    let whole = Ranker { model: Model::Network(mlp), ..example() };
     assert_eq!(Ranker::from_bytes(&whole.to_bytes()).unwrap(), whole);
     let text = String::from_utf8(whole.to_bytes()).unwrap();
     for (from, to, expected) in [
@@ -155,7 +161,7 @@ fn linear(first_id: u32, names: Option<&[&str]>) -> Ranker {
     let mut ranker = example();
     ranker.normalizer = None;
     ranker.columns = data(first_id, names, 3, vec![0.0; 3]).columns().clone();
-    ranker.model = Model::Linear { weights: vec![1.0, 10.0, 100.0], bias: 0.5 };
+    ranker.model = Model::linear(vec![1.0, 10.0, 100.0], 0.5);
     ranker
 }
 
@@ -183,7 +189,7 @@ fn numbered_features_must_count_alike_and_may_end_early() {
 #[test]
 fn a_score_that_is_not_finite_is_an_error() {
     let mut ranker = linear(1, None);
-    ranker.model = Model::Linear { weights: vec![1e300, 0.0, 0.0], bias: 0.0 };
+    ranker.model = Model::linear(vec![1e300, 0.0, 0.0], 0.0);
     let error = ranker.score(&data(1, None, 3, vec![1e38, 0.0, 0.0])).unwrap_err().to_string();
     assert!(error.contains("document 1"), "{error}");
 }

@@ -8,7 +8,7 @@ use rankwise::learners::ordinal::oc_svm::OcSvm;
 use rankwise::learners::{Fitted, Learner, Start, Task};
 use rankwise::losses::Constraints;
 use rankwise::metrics::{Conventions, parse};
-use rankwise::models::Model;
+use rankwise::models::{Model, OrdinalModel};
 use rankwise::rng;
 use rankwise::watch::Silent;
 
@@ -99,7 +99,7 @@ fn learn(train: &Dataset, c: f64, constraints: Constraints) -> Fitted {
 
 /// The objective at the model's own weights and thresholds, by the formula.
 fn objective(data: &Dataset, model: &Model, constraints: Constraints, c: f64) -> f64 {
-    let Model::Ordinal { weights, thresholds, .. } = model else { panic!("an ordinal model") };
+    let Model::Ordinal(OrdinalModel { weights, thresholds, .. }) = model else { panic!("an ordinal model") };
     let (mut loss, mut total) = (0.0, 0.0);
     for query in data.queries() {
         for (row, &label) in query.rows().zip(query.labels()) {
@@ -132,7 +132,9 @@ fn the_optimum_is_that_of_an_independent_solver() {
             assert!((reached - optimum).abs() < 1e-6 * optimum, "{what}: {reached} for {optimum}");
             let claimed = fitted.record.figures.iter().find(|(n, _)| n == "primal objective").unwrap().1;
             assert!((reached - claimed).abs() < 1e-9 * claimed, "{what}: {reached}, said to be {claimed}");
-            let Model::Ordinal { weights: found, thresholds, .. } = &fitted.model else { panic!("{what}") };
+            let Model::Ordinal(OrdinalModel { weights: found, thresholds, .. }) = &fitted.model else {
+                panic!("{what}")
+            };
             // ½‖w − w*‖² is at most the gap, since the objective is strongly convex.
             let distance: f64 = found.iter().zip(&weights).map(|(a, b)| (a - b).powi(2)).sum();
             assert!(0.5 * distance < 1e-5 * optimum, "{what}: {found:?} for {weights:?}");

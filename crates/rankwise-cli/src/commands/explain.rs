@@ -93,7 +93,7 @@ impl Explain {
             return output::print_json(&json!({ "base": explainer.base(), "documents": documents }));
         }
         let base = match ranker.model {
-            Model::Ensemble(_) => "base (mean in training)",
+            Model::Trees(_) => "base (mean in training)",
             _ => "bias",
         };
         let texts: Vec<String> = explained

@@ -60,7 +60,7 @@ impl Importance {
         let found = Found {
             shuffled: permutation.importance(&ranker.model, &data)?,
             splits: match &ranker.model {
-                Model::Ensemble(ensemble) => Some(splits(ensemble)),
+                Model::Trees(ensemble) => Some(splits(ensemble)),
                 _ => None,
             },
         };

@@ -131,7 +131,7 @@ fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: &CertifiedFit, mut record
         ));
     }
     let weights = risk.in_data_units(&fit.weights).into_owned();
-    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+    Fitted { model: Model::linear(weights, 0.0), record }
 }
 
 /// How the weights of least `½‖w‖² + C·R(w)` were found.

@@ -172,5 +172,5 @@ fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: LbfgsFit, watch: &dyn Wat
     let figures = figures.map(|(name, value)| (name.to_string(), value)).to_vec();
     let weights = risk.in_data_units(&fit.weights).into_owned();
     let record = Record { outcome, rounds: fit.rounds, figures, notes };
-    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+    Fitted { model: Model::linear(weights, 0.0), record }
 }

@@ -1,24 +1,27 @@
 //! What is learned? A few model shapes that give scores, and the file they are kept in.
 
-mod ensemble;
 mod file;
 pub mod insight;
 pub mod interchange;
-pub(crate) mod mlp;
+mod linear;
+pub(crate) mod network;
 mod ordinal;
 mod ranker;
 mod record;
+mod tree_ensemble;
 
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use ensemble::{Combine, Ensemble};
 pub use file::{checksum, read_bytes};
-pub use mlp::{Activation, Layer, Mlp};
+pub use linear::LinearModel;
+pub use network::{Activation, Layer, NeuralNetwork};
+pub use ordinal::OrdinalModel;
 pub use ranker::{LearnerCard, Ranker};
 pub use record::{Outcome, Record};
+pub use tree_ensemble::{Combine, TreeEnsemble};
 
 /// Gives one score per document of a query; higher is better.
 pub trait Scorer: Send + Sync {
@@ -26,40 +29,39 @@ pub trait Scorer: Send + Sync {
     fn score(&self, query: Query<'_>, out: &mut [f64]);
 }
 
-/// What a learner can learn. Closed: a new algorithm uses one of these shapes and so never touches save and load.
+/// A trained model: one of a few shapes, whatever the algorithm that trained it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "kind")]
 #[non_exhaustive]
 pub enum Model {
-    /// `bias + Σ weights[c]·x[c]`.
-    Linear {
-        /// One weight per feature column.
-        weights: Vec<f64>,
-        /// Added to every score.
-        bias: f64,
-    },
-    /// `Σ weights[c]·x[c]`, cut into grades by thresholds.
-    Ordinal {
-        /// One weight per feature column.
-        weights: Vec<f64>,
-        /// Where one grade ends and the next begins, in scores, ascending; two equal ones leave a grade out.
-        thresholds: Vec<f64>,
-        /// The grades, ascending, one more than there are thresholds.
-        grades: Vec<f32>,
-    },
-    /// A sum of trees.
-    Ensemble(Ensemble),
-    /// A network of units in layers.
-    Mlp(Mlp),
+    /// A weighted sum of the features.
+    #[serde(rename = "linear")]
+    Linear(LinearModel),
+    /// A weighted sum of the features, cut into grades by thresholds.
+    #[serde(rename = "ordinal")]
+    Ordinal(OrdinalModel),
+    /// A sum of regression trees.
+    #[serde(rename = "ensemble")]
+    Trees(TreeEnsemble),
+    /// A feed-forward neural network.
+    #[serde(rename = "mlp")]
+    Network(NeuralNetwork),
 }
 
 impl Model {
+    /// The linear model `bias + Σ weights[c]·x[c]`.
+    pub fn linear(weights: Vec<f64>, bias: f64) -> Model {
+        Model::Linear(LinearModel { weights, bias })
+    }
+
     /// Number of feature columns it needs.
     pub fn width(&self) -> usize {
         match self {
-            Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => weights.len(),
-            Model::Ensemble(ensemble) => ensemble.width(),
-            Model::Mlp(mlp) => mlp.width(),
+            Model::Linear(LinearModel { weights, .. }) | Model::Ordinal(OrdinalModel { weights, .. }) => {
+                weights.len()
+            }
+            Model::Trees(ensemble) => ensemble.width(),
+            Model::Network(mlp) => mlp.width(),
         }
     }
 
@@ -74,8 +76,8 @@ impl Model {
             )));
         }
         let scores = match self {
-            Model::Ensemble(ensemble) => ensemble.score_all(data),
-            Model::Mlp(mlp) => mlp.score_all(data),
+            Model::Trees(ensemble) => ensemble.score_all(data),
+            Model::Network(mlp) => mlp.score_all(data),
             _ => self.scores_by_query(data),
         };
         match scores.iter().position(|s| !s.is_finite()) {
@@ -105,13 +107,13 @@ impl Model {
 impl Scorer for Model {
     fn score(&self, query: Query<'_>, out: &mut [f64]) {
         match self {
-            Model::Linear { weights, bias } => {
+            Model::Linear(LinearModel { weights, bias }) => {
                 query.dot(weights, out);
                 out.iter_mut().for_each(|s| *s += bias);
             }
-            Model::Ordinal { weights, .. } => query.dot(weights, out),
-            Model::Ensemble(ensemble) => ensemble.score(query, out),
-            Model::Mlp(mlp) => mlp.score(query, out),
+            Model::Ordinal(OrdinalModel { weights, .. }) => query.dot(weights, out),
+            Model::Trees(ensemble) => ensemble.score(query, out),
+            Model::Network(mlp) => mlp.score(query, out),
         }
     }
 }

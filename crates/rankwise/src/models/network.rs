@@ -50,7 +50,7 @@ pub struct Layer {
 /// A multilayer perceptron with its standardisation. It is checked when it is made or read, and does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
-pub struct Mlp {
+pub struct NeuralNetwork {
     means: Vec<f32>,
     factors: Vec<f32>,
     activation: Activation,
@@ -78,15 +78,15 @@ struct Fields {
     layers: Vec<Layer>,
 }
 
-impl TryFrom<Fields> for Mlp {
+impl TryFrom<Fields> for NeuralNetwork {
     type Error = Error;
 
-    fn try_from(fields: Fields) -> Result<Mlp> {
-        Mlp::new(fields.means, fields.factors, fields.activation, fields.layers)
+    fn try_from(fields: Fields) -> Result<NeuralNetwork> {
+        NeuralNetwork::new(fields.means, fields.factors, fields.activation, fields.layers)
     }
 }
 
-impl Mlp {
+impl NeuralNetwork {
     /// A network that sees `(x − mean)·factor` of every feature; an error where the parts do not fit together. The
     /// last layer has one unit, whose sum is the score.
     pub fn new(
@@ -94,8 +94,8 @@ impl Mlp {
         factors: Vec<f32>,
         activation: Activation,
         layers: Vec<Layer>,
-    ) -> Result<Mlp> {
-        let mlp = Mlp { means, factors, activation, layers, packed: Packed::default() };
+    ) -> Result<NeuralNetwork> {
+        let mlp = NeuralNetwork { means, factors, activation, layers, packed: Packed::default() };
         mlp.check()?;
         Ok(mlp)
     }

@@ -1,14 +1,27 @@
-//! Grades from scores: what a model with thresholds predicts.
+//! An ordinal model: a linear model whose scores are cut into grades by thresholds.
 
 use super::Model;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// `score = Σ weights[c]·x[c]`, cut into grades by thresholds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrdinalModel {
+    /// One weight per feature column.
+    pub weights: Vec<f64>,
+    /// The scores at which one grade ends and the next begins, ascending. Two equal thresholds leave out a grade.
+    pub thresholds: Vec<f64>,
+    /// The grades, ascending: one more than there are thresholds.
+    pub grades: Vec<f32>,
+}
 
 impl Model {
     /// The grade it predicts for each document of `data`, in its order; an error where the model has no thresholds,
     /// or the data cannot be scored.
     pub fn grades(&self, data: &Dataset) -> Result<Vec<f32>> {
-        let Model::Ordinal { thresholds, grades, .. } = self else {
+        let Model::Ordinal(OrdinalModel { thresholds, grades, .. }) = self else {
             return Err(Error::data(
                 "the model gives scores alone and predicts no grades; learners such as oc-svm and prank make models \
                  that do",
@@ -23,8 +36,8 @@ impl Model {
     pub(super) fn check(&self) -> Result<()> {
         let (thresholds, grades) = match self {
             // Ensembles and networks are checked as they are made.
-            Model::Linear { .. } | Model::Ensemble(_) | Model::Mlp(_) => return Ok(()),
-            Model::Ordinal { thresholds, grades, .. } => (thresholds, grades),
+            Model::Linear(LinearModel { .. }) | Model::Trees(_) | Model::Network(_) => return Ok(()),
+            Model::Ordinal(OrdinalModel { thresholds, grades, .. }) => (thresholds, grades),
         };
         if grades.len() != thresholds.len() + 1 {
             return Err(Error::model(format!(
@@ -62,11 +75,11 @@ mod tests {
         })
         .unwrap();
         let (weights, thresholds) = (vec![2.0], vec![-1.0, -1.0, 3.0]);
-        let model = Model::Ordinal { weights, thresholds, grades: vec![1.0, 2.0, 5.0, 5.5] };
+        let model = Model::Ordinal(OrdinalModel { weights, thresholds, grades: vec![1.0, 2.0, 5.0, 5.5] });
         assert_eq!(model.grades(&data).unwrap(), [1.0, 1.0, 5.0, 5.0, 5.0, 5.5, 5.5]);
-        let sole = Model::Ordinal { weights: vec![2.0], thresholds: vec![], grades: vec![3.0] };
+        let sole = Model::Ordinal(OrdinalModel { weights: vec![2.0], thresholds: vec![], grades: vec![3.0] });
         assert_eq!(sole.grades(&data).unwrap(), [3.0; 7]);
-        let linear = Model::Linear { weights: vec![2.0], bias: 0.0 };
+        let linear = Model::linear(vec![2.0], 0.0);
         assert!(linear.grades(&data).unwrap_err().to_string().contains("predicts no grades"));
     }
 }

@@ -23,7 +23,7 @@ const CHUNK: usize = 1024;
 /// made or read, and does not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
-pub struct Ensemble {
+pub struct TreeEnsemble {
     width: usize,
     base: Vec<f64>,
     combine: Combine,
@@ -50,11 +50,11 @@ struct Fields {
     trees: Vec<Tree>,
 }
 
-impl TryFrom<Fields> for Ensemble {
+impl TryFrom<Fields> for TreeEnsemble {
     type Error = Error;
 
-    fn try_from(fields: Fields) -> Result<Ensemble> {
-        Ensemble::new(fields.width, fields.base, fields.combine, fields.trees)
+    fn try_from(fields: Fields) -> Result<TreeEnsemble> {
+        TreeEnsemble::new(fields.width, fields.base, fields.combine, fields.trees)
     }
 }
 
@@ -77,18 +77,18 @@ pub enum Combine {
     },
 }
 
-impl Ensemble {
+impl TreeEnsemble {
     /// An ensemble over `width` feature columns, where output `k` is `base[k]` plus the trees `t` with `t mod outputs = k`;
     /// an error where the parts do not fit together.
-    pub fn new(width: usize, base: Vec<f64>, combine: Combine, trees: Vec<Tree>) -> Result<Ensemble> {
-        let ensemble = Ensemble { width, base, combine, trees, fast: Fast::default() };
+    pub fn new(width: usize, base: Vec<f64>, combine: Combine, trees: Vec<Tree>) -> Result<TreeEnsemble> {
+        let ensemble = TreeEnsemble { width, base, combine, trees, fast: Fast::default() };
         ensemble.check()?;
         Ok(ensemble)
     }
 
     /// An ensemble of one output that adds up to the score.
-    pub fn sum(width: usize, base: f64, trees: Vec<Tree>) -> Result<Ensemble> {
-        Ensemble::new(width, vec![base], Combine::Sum, trees)
+    pub fn sum(width: usize, base: f64, trees: Vec<Tree>) -> Result<TreeEnsemble> {
+        TreeEnsemble::new(width, vec![base], Combine::Sum, trees)
     }
 
     /// Feature columns of the data it learned from.
@@ -116,7 +116,7 @@ impl Ensemble {
         self.trees
     }
 
-    /// Scores every document of a query: to the last bit what [`outputs`](Ensemble::outputs) gives, but faster.
+    /// Scores every document of a query: to the last bit what [`outputs`](TreeEnsemble::outputs) gives, but faster.
     pub fn score(&self, query: Query<'_>, out: &mut [f64]) {
         self.score_rows(&query.data().parts().features, query.range(), out);
     }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let refused = |base: Vec<f64>, combine: Combine, trees: Vec<Tree>| {
-            Ensemble::new(1, base, combine, trees).unwrap_err().to_string()
+            TreeEnsemble::new(1, base, combine, trees).unwrap_err().to_string()
         };
         assert!(refused(vec![], Combine::Sum, vec![]).contains("0 outputs"));
         assert!(refused(vec![0.0; 2], Combine::Sum, vec![]).contains("2 outputs where 1 are needed"));
@@ -265,14 +265,14 @@ mod tests {
 
     #[test]
     fn a_file_is_checked_as_it_is_read() {
-        let ensemble = Ensemble::sum(3, 0.5, vec![Tree::constant(2.0, 1.0)]).unwrap();
+        let ensemble = TreeEnsemble::sum(3, 0.5, vec![Tree::constant(2.0, 1.0)]).unwrap();
         let text = serde_json::to_string(&ensemble).unwrap();
-        assert_eq!(serde_json::from_str::<Ensemble>(&text).unwrap(), ensemble);
+        assert_eq!(serde_json::from_str::<TreeEnsemble>(&text).unwrap(), ensemble);
         let broken = text.replace("\"base\":[0.5]", "\"base\":[0.5,1]");
-        assert!(serde_json::from_str::<Ensemble>(&broken).unwrap_err().to_string().contains("2 outputs"));
+        assert!(serde_json::from_str::<TreeEnsemble>(&broken).unwrap_err().to_string().contains("2 outputs"));
         let unknown = text.replace("\"width\"", "\"depth\":1,\"width\"");
         assert!(
-            serde_json::from_str::<Ensemble>(&unknown).unwrap_err().to_string().contains("unknown field")
+            serde_json::from_str::<TreeEnsemble>(&unknown).unwrap_err().to_string().contains("unknown field")
         );
     }
 
@@ -298,7 +298,7 @@ mod tests {
             values: vec![0.3, 0.7],
             covers: vec![1.0; 2],
         };
-        let ensemble = Ensemble::sum(2, 0.1, vec![stump(0, 0.0), stump(1, -2.0), stump(0, 2.0)]).unwrap();
+        let ensemble = TreeEnsemble::sum(2, 0.1, vec![stump(0, 0.0), stump(1, -2.0), stump(0, 2.0)]).unwrap();
         let mut expected = vec![0.0; data.len()];
         ensemble.walk_rows(&data.parts().features, 0..data.len(), &mut expected);
         let fresh = ensemble.clone();

@@ -171,7 +171,7 @@ fn a_model_is_gone_on_from() {
         let ten = fit(10, Start::default());
         assert_eq!(fit(10, Start::new(Some(&ten), None)), fit(20, Start::default()), "{learner}");
     }
-    let linear = Model::Linear { weights: vec![0.0; 8], bias: 0.0 };
+    let linear = Model::linear(vec![0.0; 8], 0.0);
     let narrow = fit(WAYS[0], &narrow(), None, Start::default(), &mut Silent::default()).unwrap().model;
     for (model, why) in [(&linear, "no sum of trees"), (&narrow, "2 features")] {
         let start = Start::new(Some(model), None);
@@ -203,7 +203,7 @@ fn the_best_round_is_what_is_handed_back() {
         let scores = fitted.model.scores(&valid).unwrap();
         let value = evaluate(&valid, &scores, &[ndcg()]).unwrap().mean(0).unwrap();
         assert!((figure("ndcg@5 (valid)") - value).abs() < 1e-12, "{way:?}");
-        let Model::Ensemble(ensemble) = &fitted.model else { panic!("no trees") };
+        let Model::Trees(ensemble) = &fitted.model else { panic!("no trees") };
         let outputs = ensemble.base().len();
         assert_eq!(ensemble.trees().len() / outputs, figure("best round") as usize, "{way:?}");
     }

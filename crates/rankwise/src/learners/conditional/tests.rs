@@ -5,7 +5,7 @@ use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, Learner, Start, Task};
 use crate::losses::conditional::{Gain, Kappa};
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::rng;
 use crate::watch::Silent;
 use rand::RngExt;
@@ -29,7 +29,7 @@ fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
 }
 
 fn weights(fitted: &Fitted) -> &[f64] {
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     weights
 }
 

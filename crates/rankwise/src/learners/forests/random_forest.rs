@@ -10,7 +10,7 @@ use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::learners::boosting::mart::mean_grade;
 use crate::learners::{Fitted, Learner, Task};
-use crate::models::{Ensemble, Model, Outcome, Record};
+use crate::models::{Model, Outcome, Record, TreeEnsemble};
 use crate::rng;
 use crate::trees::{Binned, Grower, Growth, MAX_BINS, Tree};
 use crate::watch::{Step, Watch};
@@ -108,8 +108,8 @@ impl Learner for RandomForest {
             figures: vec![("leaves a tree".into(), leaves)],
             notes: Vec::new(),
         };
-        let ensemble = Ensemble::sum(task.train.width(), base, trees)?;
-        Ok(Fitted { model: Model::Ensemble(ensemble), record })
+        let ensemble = TreeEnsemble::sum(task.train.width(), base, trees)?;
+        Ok(Fitted { model: Model::Trees(ensemble), record })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::learners::smooth::Smooth;
 use crate::learners::{ByLoss, Fitted, Learner, Start, Task};
 use crate::losses::PairSum;
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::rng;
 use crate::solvers::{LinearRisk, Objective};
 use crate::watch::Silent;
@@ -23,7 +23,7 @@ fn learn(learner: &impl Learner, train: &Dataset) -> (Vec<f64>, Fitted) {
     let metric = parse("ndcg", &Conventions::default()).unwrap();
     let task = Task { train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     let fitted = learner.fit(&task, &mut Silent::default()).unwrap();
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     (weights.clone(), fitted)
 }
 

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::learners::margin::{self, Margin};
 use crate::learners::{Fitted, Learner, Task};
 use crate::losses::{Constraints, ThresholdHinge};
-use crate::models::Model;
+use crate::models::{Model, OrdinalModel};
 use crate::solvers::{Bundle, ThresholdRisk, Units};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -71,7 +71,7 @@ impl Learner for OcSvm {
         let fit = self.margin().bundle.minimize(&risk, watch);
         let mut record = margin::record(&fit, self.margin(), watch.stop());
         let (weights, thresholds) = risk.in_data_units(&fit.weights);
-        let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
+        let model = Model::Ordinal(OrdinalModel { weights, thresholds, grades: grading.grades.clone() });
         if grading.grades.len() == 1 {
             // What is told next says it better than that no order is asked for.
             record.notes.clear();

@@ -5,7 +5,7 @@ use super::rank_svm::{PairLoss, RankSvm};
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::rank::Ranking;
 use crate::rng;
 use crate::watch::Silent;
@@ -24,7 +24,7 @@ fn learn(learner: &impl Learner, train: &Dataset) -> Fitted {
 }
 
 fn weight(fitted: &Fitted) -> f64 {
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     weights[0]
 }
 

@@ -7,7 +7,7 @@ use super::tie_random::TieRandom;
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
-use crate::models::Model;
+use crate::models::{LinearModel, Model};
 use crate::watch::Silent;
 
 /// One query, one feature: grade 1 at x = 1, grade 0 at x = 0.
@@ -26,7 +26,7 @@ fn weight(learner: &impl Learner) -> f64 {
     let (train, metric) = (two_documents(), parse("map", &Conventions::default()).unwrap());
     let task = Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
     match learner.fit(&task, &mut Silent::default()).unwrap().model {
-        Model::Linear { weights, .. } => weights[0],
+        Model::Linear(LinearModel { weights, .. }) => weights[0],
         other => panic!("{other:?} is not linear"),
     }
 }

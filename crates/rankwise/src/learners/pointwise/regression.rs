@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::{ByLoss, Fitted, Learner, Task};
 use crate::losses::{QueryLoss, ScoredQuery, Squared};
-use crate::models::{Model, Outcome, Record, Scorer};
+use crate::models::{LinearModel, Model, Outcome, Record, Scorer};
 use crate::solvers::{RidgeFit, ridge};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -81,7 +81,7 @@ impl Regression {
             (false, true) => Outcome::Interrupted,
             (false, false) => Outcome::RoundsUsedUp,
         };
-        let model = Model::Linear { weights: fit.weights, bias: fit.bias };
+        let model = Model::linear(fit.weights, fit.bias);
         let figures = vec![("mean squared error".to_string(), mean_squared_error(data, &model))];
         Fitted { model, record: Record { outcome, rounds: fit.rounds, figures, notes } }
     }
@@ -125,7 +125,7 @@ mod tests {
         let task =
             Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };
         let fitted = Regression { ridge: 0.0 }.fit(&task, &mut Silent::default()).unwrap();
-        let Model::Linear { weights, bias } = &fitted.model else { panic!("a linear model") };
+        let Model::Linear(LinearModel { weights, bias }) = &fitted.model else { panic!("a linear model") };
         assert!((weights[0] - 0.6).abs() < 1e-12 && (bias - 0.1).abs() < 1e-12);
         assert!((fitted.record.figures[0].1 - 0.05).abs() < 1e-12);
     }

@@ -5,7 +5,7 @@ use super::{check_width, used_columns, value};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metrics::{Metric, evaluate};
-use crate::models::{Ensemble, Model};
+use crate::models::{Model, TreeEnsemble};
 use crate::rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -27,7 +27,7 @@ pub struct Splits {
 }
 
 /// What the trees say of every feature column.
-pub fn splits(ensemble: &Ensemble) -> Vec<Splits> {
+pub fn splits(ensemble: &TreeEnsemble) -> Vec<Splits> {
     let mut splits = vec![Splits::default(); ensemble.width()];
     for tree in ensemble.trees() {
         for (&feature, &gain) in tree.features.iter().zip(&tree.gains) {

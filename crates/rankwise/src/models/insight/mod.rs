@@ -14,7 +14,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use super::Model;
+use super::{LinearModel, Model, OrdinalModel};
 use crate::data::{Dataset, Row};
 use crate::error::{Error, Result};
 
@@ -27,17 +27,17 @@ pub use tables::{write_contributions, write_dependence};
 /// For each column, whether the model's scores can depend on it.
 fn used_columns(model: &Model) -> Vec<bool> {
     match model {
-        Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => {
+        Model::Linear(LinearModel { weights, .. }) | Model::Ordinal(OrdinalModel { weights, .. }) => {
             weights.iter().map(|&w| w != 0.0).collect()
         }
-        Model::Ensemble(ensemble) => {
+        Model::Trees(ensemble) => {
             let mut used = vec![false; model.width()];
             for &feature in ensemble.trees().iter().flat_map(|tree| &tree.features) {
                 used[feature as usize] = true;
             }
             used
         }
-        Model::Mlp(mlp) => {
+        Model::Network(mlp) => {
             let units = mlp.layers()[0].weights.chunks_exact(mlp.width());
             let mut used = vec![false; mlp.width()];
             units.for_each(|unit| used.iter_mut().zip(unit).for_each(|(used, &w)| *used |= w != 0.0));

@@ -5,7 +5,7 @@ use super::quadrature::{LANES, Rule};
 use super::value;
 use crate::data::Row;
 use crate::error::{Error, Result};
-use crate::models::Ensemble;
+use crate::models::TreeEnsemble;
 use crate::trees::{Child, Tree};
 
 /// Deeper trees are not explained: the work for a leaf grows with the square of its depth.
@@ -54,7 +54,7 @@ impl Condition {
 }
 
 impl<'a> Forest<'a> {
-    pub(super) fn new(ensemble: &'a Ensemble, used: &[bool]) -> Result<Self> {
+    pub(super) fn new(ensemble: &'a TreeEnsemble, used: &[bool]) -> Result<Self> {
         let columns: Vec<usize> = (0..used.len()).filter(|&column| used[column]).collect();
         let mut slots = vec![usize::MAX; used.len()];
         columns.iter().enumerate().for_each(|(slot, &column)| slots[column] = slot);

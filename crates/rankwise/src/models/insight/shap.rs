@@ -16,7 +16,7 @@ use super::paths::Forest;
 use super::{check_width, used_columns};
 use crate::data::{Dataset, Row};
 use crate::error::{Error, Result};
-use crate::models::{Combine, Ensemble, Model};
+use crate::models::{Combine, LinearModel, Model, OrdinalModel, TreeEnsemble};
 use rayon::prelude::*;
 
 /// Documents that are explained together, whatever the number of threads: a leaf's tables are made once for them.
@@ -43,14 +43,14 @@ impl<'a> Explainer<'a> {
     /// where its trees do not say how many documents reached their leaves.
     pub fn new(model: &'a Model) -> Result<Self> {
         let (base, kind) = match model {
-            Model::Linear { weights, bias } => (*bias, Kind::Linear(weights)),
-            Model::Ordinal { weights, .. } => (0.0, Kind::Linear(weights)),
-            Model::Ensemble(ensemble) => {
+            Model::Linear(LinearModel { weights, bias }) => (*bias, Kind::Linear(weights)),
+            Model::Ordinal(OrdinalModel { weights, .. }) => (0.0, Kind::Linear(weights)),
+            Model::Trees(ensemble) => {
                 check_sum(ensemble)?;
                 let forest = Forest::new(ensemble, &used_columns(model))?;
                 (ensemble.base()[0] + forest.expectation(), Kind::Trees(forest))
             }
-            Model::Mlp(_) => {
+            Model::Network(_) => {
                 return Err(Error::parameter(
                     "the model is a network, whose scores are no sums over features, so they cannot be explained; \
                      importance and partial dependence can be asked of it",
@@ -107,7 +107,7 @@ fn explain_linear(weights: &[f64], rows: &[Row<'_>], out: &mut [Vec<f64>]) {
     }
 }
 
-fn check_sum(ensemble: &Ensemble) -> Result<()> {
+fn check_sum(ensemble: &TreeEnsemble) -> Result<()> {
     match ensemble.combine() {
         Combine::Sum => Ok(()),
         _ => Err(Error::parameter(

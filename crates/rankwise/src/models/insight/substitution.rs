@@ -2,7 +2,7 @@
 
 use super::value;
 use crate::data::Row;
-use crate::models::{Ensemble, Mlp, Model};
+use crate::models::{LinearModel, Model, NeuralNetwork, OrdinalModel, TreeEnsemble};
 use std::cell::Cell;
 
 /// Scores documents with other values in some columns. A tree that does not test them on a document's way is walked
@@ -21,7 +21,7 @@ impl<'a> Substitution<'a> {
     /// For documents in which `columns` change.
     pub(super) fn new(model: &'a Model, columns: &'a [usize]) -> Self {
         let (trees, outputs) = match model {
-            Model::Ensemble(ensemble) => (ensemble.trees().len(), ensemble.base().len()),
+            Model::Trees(ensemble) => (ensemble.trees().len(), ensemble.base().len()),
             _ => (0, 0),
         };
         Substitution {
@@ -42,16 +42,18 @@ impl<'a> Substitution<'a> {
         mut found: impl FnMut(usize, f64),
     ) {
         match self.model {
-            Model::Linear { weights, bias } => self.linear(row, weights, *bias, candidates, found),
-            Model::Ordinal { weights, .. } => self.linear(row, weights, 0.0, candidates, found),
-            Model::Ensemble(ensemble) => {
+            Model::Linear(LinearModel { weights, bias }) => {
+                self.linear(row, weights, *bias, candidates, found)
+            }
+            Model::Ordinal(OrdinalModel { weights, .. }) => self.linear(row, weights, 0.0, candidates, found),
+            Model::Trees(ensemble) => {
                 self.walk(ensemble, row);
                 for (i, values) in candidates.enumerate() {
                     self.walk_again(ensemble, row, values.as_ref());
                     found(i, self.combined(ensemble));
                 }
             }
-            Model::Mlp(mlp) => self.network(mlp, row, candidates, found),
+            Model::Network(mlp) => self.network(mlp, row, candidates, found),
         }
     }
 
@@ -74,7 +76,7 @@ impl<'a> Substitution<'a> {
 
     fn network<V: AsRef<[f32]>>(
         &self,
-        mlp: &Mlp,
+        mlp: &NeuralNetwork,
         row: Row<'_>,
         candidates: impl Iterator<Item = V>,
         mut found: impl FnMut(usize, f64),
@@ -94,7 +96,7 @@ impl<'a> Substitution<'a> {
     }
 
     /// Walks all trees with the document's own values.
-    fn walk(&mut self, ensemble: &Ensemble, row: Row<'_>) {
+    fn walk(&mut self, ensemble: &TreeEnsemble, row: Row<'_>) {
         self.sensitive.clear();
         for (t, tree) in ensemble.trees().iter().enumerate() {
             let sensitive = Cell::new(false);
@@ -110,7 +112,7 @@ impl<'a> Substitution<'a> {
     }
 
     /// Walks with other `values` of the columns those trees in which the way can change.
-    fn walk_again(&mut self, ensemble: &Ensemble, row: Row<'_>, values: &[f32]) {
+    fn walk_again(&mut self, ensemble: &TreeEnsemble, row: Row<'_>, values: &[f32]) {
         let changed = |feature: usize| match self.columns.iter().position(|&c| c == feature) {
             Some(place) => values[place],
             None => value(row, feature),
@@ -121,8 +123,8 @@ impl<'a> Substitution<'a> {
         }
     }
 
-    /// The sum in the order of [`Ensemble::outputs`], so that a document with its own values has its own score.
-    fn combined(&mut self, ensemble: &Ensemble) -> f64 {
+    /// The sum in the order of [`TreeEnsemble::outputs`], so that a document with its own values has its own score.
+    fn combined(&mut self, ensemble: &TreeEnsemble) -> f64 {
         self.outputs.copy_from_slice(ensemble.base());
         let count = self.outputs.len();
         for (t, value) in self.tree_values.iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::data::{Columns, MAX_FEATURES};
 use crate::error::{Error, Result};
 use crate::metrics::Conventions;
-use crate::models::{Ensemble, LearnerCard, Model, Outcome, Ranker, Record};
+use crate::models::{LearnerCard, Model, Outcome, Ranker, Record, TreeEnsemble};
 use crate::trees::Tree;
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ impl Foreign {
                 figures: Vec::new(),
                 notes,
             },
-            model: Model::Ensemble(Ensemble::sum(self.width, self.base, self.trees)?),
+            model: Model::Trees(TreeEnsemble::sum(self.width, self.base, self.trees)?),
         };
         ranker.check()?;
         Ok(ranker)

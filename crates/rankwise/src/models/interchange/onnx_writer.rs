@@ -12,7 +12,9 @@ use super::onnx::{
 };
 use super::{Exported, in_single};
 use crate::error::Result;
-use crate::models::{Activation, Combine, Ensemble, Mlp, Model, Ranker};
+use crate::models::{
+    Activation, Combine, LinearModel, Model, NeuralNetwork, OrdinalModel, Ranker, TreeEnsemble,
+};
 use crate::trees::{Child, Tree};
 use prost::Message;
 
@@ -28,14 +30,14 @@ const TREE_OPERATORS: &str = "ai.onnx.ml";
 pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
     let mut graph = Builder::default();
     match &ranker.model {
-        Model::Linear { weights, bias } => graph.linear(weights, *bias, &mut out.notes)?,
-        Model::Ordinal { weights, .. } => {
+        Model::Linear(LinearModel { weights, bias }) => graph.linear(weights, *bias, &mut out.notes)?,
+        Model::Ordinal(OrdinalModel { weights, .. }) => {
             out.notes
                 .push("the file gives scores; the thresholds that make grades of them are not in it".into());
             graph.linear(weights, 0.0, &mut out.notes)?;
         }
-        Model::Ensemble(ensemble) => graph.ensemble(ensemble, &mut out.notes)?,
-        Model::Mlp(mlp) => graph.network(mlp),
+        Model::Trees(ensemble) => graph.ensemble(ensemble, &mut out.notes)?,
+        Model::Network(mlp) => graph.network(mlp),
     }
     Ok(graph.finish(ranker))
 }
@@ -80,7 +82,7 @@ impl Builder {
         Ok(())
     }
 
-    fn network(&mut self, mlp: &Mlp) {
+    fn network(&mut self, mlp: &NeuralNetwork) {
         let doubles = |values: &[f32]| values.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
         for (name, values) in [("means", mlp.means()), ("factors", mlp.factors())] {
             self.constants.push(Tensor::doubles(name, &[values.len()], doubles(values)));
@@ -114,7 +116,7 @@ impl Builder {
         }
     }
 
-    fn ensemble(&mut self, ensemble: &Ensemble, notes: &mut Vec<String>) -> Result<()> {
+    fn ensemble(&mut self, ensemble: &TreeEnsemble, notes: &mut Vec<String>) -> Result<()> {
         let values = ensemble.trees().iter().flat_map(|tree| &tree.values);
         in_single("ONNX", values.chain(ensemble.base()), notes)?;
         let sums = if *ensemble.combine() == Combine::Sum { SCORE } else { "outputs" };
@@ -191,7 +193,7 @@ struct TreeTable {
 }
 
 impl TreeTable {
-    fn of(ensemble: &Ensemble) -> TreeTable {
+    fn of(ensemble: &TreeEnsemble) -> TreeTable {
         let mut table = TreeTable::default();
         let nothing = [Tree::constant(0.0, 0.0)];
         // Runtimes want a tree, if only one that adds nothing.
@@ -240,7 +242,7 @@ impl TreeTable {
         self.no.push(no);
     }
 
-    fn attributes(self, ensemble: &Ensemble) -> Vec<Attribute> {
+    fn attributes(self, ensemble: &TreeEnsemble) -> Vec<Attribute> {
         vec![
             Attribute::text("aggregate_function", "SUM"),
             Attribute::floats("base_values", ensemble.base().iter().map(|&b| b as f32).collect()),

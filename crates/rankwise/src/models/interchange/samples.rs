@@ -2,7 +2,7 @@
 
 use crate::data::Columns;
 use crate::metrics::Conventions;
-use crate::models::{Ensemble, LearnerCard, Model, Ranker, Record};
+use crate::models::{LearnerCard, Model, Ranker, Record, TreeEnsemble};
 use crate::trees::Tree;
 
 /// Feature 0 at 1.5; to the right, feature 2 at −2. Missing goes right, then left.
@@ -33,8 +33,8 @@ pub(super) fn ranker() -> Ranker {
         normalizer: None,
         columns: Columns::default(),
         record: Record::default(),
-        model: Model::Ensemble(
-            Ensemble::sum(3, 0.5, vec![tree(), second, Tree::constant(0.25, 10.0)]).unwrap(),
+        model: Model::Trees(
+            TreeEnsemble::sum(3, 0.5, vec![tree(), second, Tree::constant(0.25, 10.0)]).unwrap(),
         ),
     }
 }

@@ -1,10 +1,12 @@
 //! Rows for trying an exported model, and what it must answer: a file that users replay where the model will run.
 
 use super::replay::scores;
-use super::{Apart, Exported, Format};
+use super::{Divergence, Exported, Format};
 use crate::data::Row;
 use crate::error::{Error, Result};
-use crate::models::{Activation, Combine, Ensemble, Mlp, Model, Ranker};
+use crate::models::{
+    Activation, Combine, LinearModel, Model, NeuralNetwork, OrdinalModel, Ranker, TreeEnsemble,
+};
 use crate::rng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -93,14 +95,14 @@ pub fn made_up_rows(ranker: &Ranker, exported: &Exported, count: usize) -> Vec<V
 fn pools(model: &Model) -> (&'static [f32], BTreeMap<usize, Vec<f32>>) {
     let mut by_column: BTreeMap<usize, Vec<f32>> = BTreeMap::new();
     match model {
-        Model::Ensemble(ensemble) => {
+        Model::Trees(ensemble) => {
             for (&feature, &t) in ensemble.trees().iter().flat_map(|t| t.features.iter().zip(&t.thresholds)) {
                 let around = [t, t.next_up(), t.next_down()].into_iter().filter(|x| x.is_finite());
                 by_column.entry(feature as usize).or_default().extend(around);
             }
             (&[0.0, f32::NAN, 1.0, -1.0, f32::MAX, f32::MIN], by_column)
         }
-        Model::Mlp(mlp) => {
+        Model::Network(mlp) => {
             let standards = mlp.means().iter().zip(mlp.factors()).enumerate();
             for (column, (mean, factor)) in standards.filter(|(_, (_, factor))| **factor != 0.0) {
                 let around = [-2.0, -1.0, 0.0, 0.5, 3.0].map(|step: f32| mean + step / factor);
@@ -108,7 +110,7 @@ fn pools(model: &Model) -> (&'static [f32], BTreeMap<usize, Vec<f32>>) {
             }
             (&[0.0, f32::NAN], by_column)
         }
-        Model::Linear { .. } | Model::Ordinal { .. } => {
+        Model::Linear(LinearModel { .. }) | Model::Ordinal(OrdinalModel { .. }) => {
             (&[0.0, f32::NAN, 1.0, -1.0, 0.5, 1e-6, 3.25, -17.5, 0.1, 1e4], by_column)
         }
     }
@@ -117,8 +119,8 @@ fn pools(model: &Model) -> (&'static [f32], BTreeMap<usize, Vec<f32>>) {
 impl Exported {
     /// Those of `values` that the file sends where the model does, as far as the notes promise.
     fn comparable(&self, column: Option<usize>, values: &[f32]) -> Vec<f32> {
-        let apart: Vec<&Apart> =
-            self.apart.iter().filter(|a| a.column.is_none() || a.column == column).collect();
+        let apart: Vec<&Divergence> =
+            self.divergent.iter().filter(|a| a.column.is_none() || a.column == column).collect();
         let left_out = |x: f32| {
             (self.missing_as_zero && x.is_nan()) || apart.iter().any(|a| a.above < x && x <= a.up_to)
         };
@@ -129,10 +131,11 @@ impl Exported {
 impl Vectors {
     /// What the target of an export must answer to `rows`, which are scaled as the model learned to see them.
     pub fn new(ranker: &Ranker, exported: &Exported, rows: Vec<Vec<f32>>) -> Result<Vectors> {
-        let scores = scores(&ranker.model, &rows)?.into_iter().map(|score| score - exported.lacks).collect();
-        let part = match (&ranker.model, exported.single) {
+        let scores =
+            scores(&ranker.model, &rows)?.into_iter().map(|score| score - exported.omitted_bias).collect();
+        let part = match (&ranker.model, exported.single_precision) {
             (_, false) => DOUBLE,
-            (Model::Mlp(_), true) => NETWORK,
+            (Model::Network(_), true) => NETWORK,
             (_, true) => SINGLE,
         };
         let allowed = rows.iter().map(|row| part * size(&ranker.model, row)).collect();
@@ -201,17 +204,17 @@ const ABOUT: &str = "rows to score where the model runs: `features` in the order
 fn size(model: &Model, row: &[f32]) -> f64 {
     let present = |x: f32| if x.is_nan() { 0.0 } else { f64::from(x) };
     match model {
-        Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => {
-            let bias = if let Model::Linear { bias, .. } = model { bias.abs() } else { 0.0 };
+        Model::Linear(LinearModel { weights, .. }) | Model::Ordinal(OrdinalModel { weights, .. }) => {
+            let bias = if let Model::Linear(LinearModel { bias, .. }) = model { bias.abs() } else { 0.0 };
             bias + weights.iter().zip(row).map(|(w, &x)| (w * present(x)).abs()).sum::<f64>()
         }
-        Model::Ensemble(ensemble) => size_of_sums(ensemble, row),
-        Model::Mlp(mlp) => size_of_network(mlp, row),
+        Model::Trees(ensemble) => size_of_sums(ensemble, row),
+        Model::Network(mlp) => size_of_network(mlp, row),
     }
 }
 
 /// An expected grade moves by no more than the range of grades for what its outputs move.
-fn size_of_sums(ensemble: &Ensemble, row: &[f32]) -> f64 {
+fn size_of_sums(ensemble: &TreeEnsemble, row: &[f32]) -> f64 {
     let values = ensemble.trees().iter().map(|tree| tree.values[tree.leaf(Row::Dense(row))]);
     let sums: f64 = values.chain(ensemble.base().iter().copied()).map(f64::abs).sum();
     match ensemble.combine() {
@@ -224,7 +227,7 @@ fn size_of_sums(ensemble: &Ensemble, row: &[f32]) -> f64 {
 
 /// The sizes of what the last layer adds up, each unit before it counted by the sizes of what it adds up itself: the
 /// error of a unit is a part of those, and passes on by its weight.
-fn size_of_network(mlp: &Mlp, row: &[f32]) -> f64 {
+fn size_of_network(mlp: &NeuralNetwork, row: &[f32]) -> f64 {
     let standard = |((&x, &mean), &factor): ((&f32, &f32), &f32)| {
         if x.is_nan() { 0.0 } else { (f64::from(x) - f64::from(mean)) * f64::from(factor) }
     };

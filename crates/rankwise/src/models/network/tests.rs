@@ -5,7 +5,7 @@ use crate::rng;
 use rand::RngExt;
 
 /// A network with weights drawn at random.
-fn network(width: usize, hidden: &[usize], activation: Activation, seed: u64) -> Mlp {
+fn network(width: usize, hidden: &[usize], activation: Activation, seed: u64) -> NeuralNetwork {
     let mut random = rng::stream(seed, &[]);
     let mut draw = |count: usize, range: f32| -> Vec<f32> {
         (0..count).map(|_| random.random_range(-range..range)).collect()
@@ -18,7 +18,7 @@ fn network(width: usize, hidden: &[usize], activation: Activation, seed: u64) ->
         layers.push(Layer { outputs, weights: draw(outputs * inputs, range), biases: draw(outputs, 0.5) });
         inputs = outputs;
     }
-    Mlp::new(means, factors, activation, layers).unwrap()
+    NeuralNetwork::new(means, factors, activation, layers).unwrap()
 }
 
 /// Rows with some missing values and some zeros.
@@ -44,7 +44,7 @@ fn dataset(features: Features, rows: usize) -> Dataset {
 }
 
 /// The definition, in f64 and one number at a time.
-fn naive(mlp: &Mlp, row: &[f32]) -> f64 {
+fn naive(mlp: &NeuralNetwork, row: &[f32]) -> f64 {
     let standard = row.iter().zip(mlp.means()).zip(mlp.factors());
     let standard = standard.map(|((&x, &m), &f)| match x.is_nan() {
         true => 0.0,
@@ -74,7 +74,7 @@ fn a_score_by_hand() {
     let hidden = Layer { outputs: 2, weights: vec![1.0, 5.0, -1.0, 5.0], biases: vec![-1.0, 1.0] };
     let last = Layer { outputs: 1, weights: vec![0.5, -7.0], biases: vec![0.25] };
     let layers = vec![hidden, last];
-    let mlp = Mlp::new(vec![1.0, 9.0], vec![2.0, 1.0], Activation::Relu, layers).unwrap();
+    let mlp = NeuralNetwork::new(vec![1.0, 9.0], vec![2.0, 1.0], Activation::Relu, layers).unwrap();
     assert_eq!(mlp.score_row(Row::Dense(&[3.0, f32::NAN])), 1.75);
     assert_eq!(mlp.score_row(Row::Dense(&[3.0, 9.0])), 1.75);
     assert_eq!(mlp.score_row(Row::Sparse(&[0, 1], &[3.0, 9.0])), 1.75);
@@ -176,10 +176,10 @@ fn the_products_against_sums_in_f64() {
 
 #[test]
 fn networks_that_do_not_fit_together_are_refused() {
-    let refused = |change: fn(&mut Mlp)| {
+    let refused = |change: fn(&mut NeuralNetwork)| {
         let mut mlp = network(4, &[3, 2], Activation::Relu, 1);
         change(&mut mlp);
-        Mlp::new(mlp.means, mlp.factors, mlp.activation, mlp.layers).unwrap_err().to_string()
+        NeuralNetwork::new(mlp.means, mlp.factors, mlp.activation, mlp.layers).unwrap_err().to_string()
     };
     assert!(refused(|m| m.factors.truncate(3)).contains("4 means and 3 factors"));
     assert!(refused(|m| m.means.clear()).contains("no features"));

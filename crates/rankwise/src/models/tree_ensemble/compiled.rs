@@ -11,7 +11,7 @@ mod ranks;
 mod tests;
 mod walk;
 
-use super::{Combine, Ensemble};
+use super::{Combine, TreeEnsemble};
 use crate::data::{Features, Row};
 use lanes::LaneTrees;
 use pulp::{Arch, Simd, WithSimd};
@@ -61,7 +61,7 @@ impl<'a> Rows<'a> {
 struct Scoring<'a> {
     compiled: &'a Compiled,
     rows: Rows<'a>,
-    ensemble: &'a Ensemble,
+    ensemble: &'a TreeEnsemble,
     out: &'a mut [f64],
 }
 
@@ -75,19 +75,25 @@ impl WithSimd for Scoring<'_> {
 }
 
 impl Compiled {
-    pub(super) fn new(ensemble: &Ensemble) -> Compiled {
+    pub(super) fn new(ensemble: &TreeEnsemble) -> Compiled {
         let trees = ensemble.trees();
         let ranks = Ranks::new(trees.iter().filter(|tree| lanes::fits(tree)));
         Compiled { lanes: LaneTrees::new(trees, &ranks), ranks, walk: Walk::new(trees), arch: Arch::new() }
     }
 
     /// Scores the rows into `out`.
-    pub(super) fn score(&self, rows: Rows<'_>, ensemble: &Ensemble, out: &mut [f64]) {
+    pub(super) fn score(&self, rows: Rows<'_>, ensemble: &TreeEnsemble, out: &mut [f64]) {
         self.arch.dispatch(Scoring { compiled: self, rows, ensemble, out });
     }
 
     #[inline(always)]
-    fn score_blocks<S: Simd>(&self, simd: S, mut rows: Rows<'_>, ensemble: &Ensemble, mut out: &mut [f64]) {
+    fn score_blocks<S: Simd>(
+        &self,
+        simd: S,
+        mut rows: Rows<'_>,
+        ensemble: &TreeEnsemble,
+        mut out: &mut [f64],
+    ) {
         if rows.range.len() > SMALL_BLOCK {
             let mut scratch = Scratch::<BLOCK>::new(self, ensemble);
             while rows.range.len() > SMALL_BLOCK {
@@ -108,7 +114,7 @@ impl Compiled {
         &self,
         simd: S,
         rows: &Rows<'_>,
-        ensemble: &Ensemble,
+        ensemble: &TreeEnsemble,
         scratch: &mut Scratch<N>,
         out: &mut [f64],
     ) {
@@ -140,7 +146,7 @@ struct Scratch<const N: usize> {
 }
 
 impl<const N: usize> Scratch<N> {
-    fn new(compiled: &Compiled, ensemble: &Ensemble) -> Self {
+    fn new(compiled: &Compiled, ensemble: &TreeEnsemble) -> Self {
         Scratch {
             ranks: RankBlock::new(&compiled.ranks),
             values: Vec::new(),

@@ -147,7 +147,7 @@ fn rounds(rounds: u64, thresholds: usize) -> WeakRounds {
 
 /// Scores of the training documents after each of a model's rounds.
 fn scores_by_round(fitted: &Fitted, data: &Dataset) -> Vec<Vec<f64>> {
-    let Model::Ensemble(ensemble) = &fitted.model else { panic!("no trees") };
+    let Model::Trees(ensemble) = &fitted.model else { panic!("no trees") };
     let mut scores = vec![0.0; data.len()];
     let mut all = Vec::new();
     for tree in ensemble.trees() {

@@ -87,7 +87,7 @@ fn rows(random: &mut Random, count: usize, width: usize, sparse: bool, missing: 
     Features::Sparse { width, starts, columns, values }
 }
 
-fn plain(ensemble: &Ensemble, features: &Features, range: Range<usize>) -> Vec<f64> {
+fn plain(ensemble: &TreeEnsemble, features: &Features, range: Range<usize>) -> Vec<f64> {
     let mut outputs = vec![0.0; ensemble.base().len()];
     let score = |row| {
         ensemble.outputs(features.row(row), &mut outputs);
@@ -98,7 +98,7 @@ fn plain(ensemble: &Ensemble, features: &Features, range: Range<usize>) -> Vec<f
 
 /// Compares a few numbers of documents, not all of which begin at the first row, with this machine's vectors and with
 /// what the compiler makes of plain loops.
-fn assert_equal(ensemble: &Ensemble, features: &Features, counts: &[usize]) {
+fn assert_equal(ensemble: &TreeEnsemble, features: &Features, counts: &[usize]) {
     let compiled = Compiled::new(ensemble);
     let bits = |scores: &[f64]| scores.iter().map(|s| s.to_bits()).collect::<Vec<_>>();
     for (i, &count) in counts.iter().enumerate() {
@@ -119,7 +119,7 @@ fn any_number_of_leaves_and_documents() {
     for (seed, leaves) in [1, 2, 3, 31, 64, 65, 128, 255, 256, 257, 300, 1000].into_iter().enumerate() {
         let random = &mut stream(seed as u64, &[]);
         let trees = shapes.iter().map(|&shape| tree(random, 4, leaves, shape, &mut odd)).collect();
-        let ensemble = Ensemble::sum(4, -0.0, trees).unwrap();
+        let ensemble = TreeEnsemble::sum(4, -0.0, trees).unwrap();
         let features = rows(random, 330, 4, false, 0.1);
         assert_equal(&ensemble, &features, &COUNTS);
     }
@@ -144,7 +144,7 @@ fn mixed_trees_several_outputs_and_all_layouts() {
             })
             .collect();
         let base = (0..outputs).map(|_| random.random_range(-1.0..1.0)).collect();
-        let ensemble = Ensemble::new(width as usize, base, combine, trees).unwrap();
+        let ensemble = TreeEnsemble::new(width as usize, base, combine, trees).unwrap();
         // Narrower than the model, as wide, and wider; without missing values, with some, and with nothing else.
         let columns = random.random_range(0..14);
         let missing = [0.0, 0.2, 1.0][random.random_range(0..3)];
@@ -169,7 +169,7 @@ fn any_number_of_thresholds() {
         let trees: Vec<Tree> = (0..thresholds / (leaves - 1) + 1)
             .map(|_| tree(random, 1, leaves, Shape::Random, &mut distinct))
             .collect();
-        let ensemble = Ensemble::sum(1, 0.0, trees).unwrap();
+        let ensemble = TreeEnsemble::sum(1, 0.0, trees).unwrap();
         let above = 1.2 * thresholds as f32;
         let values: Vec<f32> = (0..150)
             .map(|i| match i % 3 {

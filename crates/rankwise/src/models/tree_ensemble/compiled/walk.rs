@@ -1,7 +1,7 @@
 //! Walks from root to leaf, several at once and without a branch on the data, so that one waits for memory while the
 //! others go on.
 
-use super::super::Ensemble;
+use super::super::TreeEnsemble;
 use super::Rows;
 use super::ranks::for_each_shared;
 use crate::data::Row;
@@ -115,7 +115,7 @@ impl Walk {
     }
 
     /// Scores the rows one by one, several trees at a time.
-    pub(super) fn score(&self, rows: &Rows<'_>, ensemble: &Ensemble, out: &mut [f64]) {
+    pub(super) fn score(&self, rows: &Rows<'_>, ensemble: &TreeEnsemble, out: &mut [f64]) {
         let mut values = Vec::new();
         self.gather(rows, &mut values);
         let mut outputs = vec![0.0; ensemble.base().len()];
