@@ -8,7 +8,7 @@ use clap::Args;
 use rankwise::data::{Columns, Dataset, Normalizer};
 use rankwise::learners::{self, Entry, Fitted, parse_setting};
 use rankwise::metrics::Metric;
-use rankwise::models::Ranker;
+use rankwise::models::{Provenance, Ranker};
 use std::path::PathBuf;
 use toml::Table;
 
@@ -119,17 +119,18 @@ impl Fitting {
 
     /// Writes the model and returns it.
     pub(crate) fn save(&self, material: &Material, parameters: Table, fitted: Fitted) -> Result<Ranker> {
-        let ranker = Ranker {
+        let provenance = Provenance {
             learner: (&material.learner.card).into(),
             parameters,
             metric: material.metric[0].name(),
             conventions: material.metric[0].conventions().clone(),
             seed: self.seed,
-            normalizer: material.normalizer.clone(),
-            columns: material.columns.clone(),
+            version: Some(Ranker::CURRENT_VERSION.into()),
             record: fitted.record,
-            model: fitted.model,
+            ..Provenance::default()
         };
+        let (columns, normalizer) = (material.columns.clone(), material.normalizer.clone());
+        let ranker = Ranker::new(fitted.model, columns, normalizer, provenance)?;
         interrupt::will_write(&self.output);
         ranker.save(&self.output)?;
         Ok(ranker)

@@ -21,11 +21,11 @@ pub(crate) fn describe(ensemble: &TreeEnsemble, ranker: &Ranker, top: usize) -> 
     lines.row(["leaves", &output::thousands(size.leaves)]);
     lines.row(["depth", &size.depth.to_string()]);
     lines.row(["features used", &format!("{} of {}", size.features_used, ranker.model.width())]);
-    format!("{}\n{}", lines.render(), importance(ensemble, ranker, top))
+    format!("{}\n{}", lines.render(), importance(ranker, top))
 }
 
-fn importance(ensemble: &TreeEnsemble, ranker: &Ranker, top: usize) -> String {
-    let splits = splits(ensemble);
+fn importance(ranker: &Ranker, top: usize) -> String {
+    let splits = splits(&ranker.model).unwrap_or_default();
     let total: f64 = splits.iter().map(|s| s.gain).sum();
     let mut order: Vec<usize> = (0..splits.len()).filter(|&column| splits[column].count > 0).collect();
     order.sort_by(|&a, &b| {

@@ -1,8 +1,7 @@
 //! The commands that look into a model, on models made by hand.
 
 use rankwise::data::Columns;
-use rankwise::metrics::Conventions;
-use rankwise::models::{Combine, LearnerCard, Model, Ranker, Record, TreeEnsemble};
+use rankwise::models::{Combine, LearnerCard, Model, Provenance, Ranker, TreeEnsemble};
 use rankwise::trees::Tree;
 use serde_json::Value;
 use std::fs;
@@ -32,17 +31,9 @@ impl Place {
     fn save(&self, name: &str, model: Model) {
         let names = ["bm25", "age", "length"].map(String::from).to_vec();
         let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
-        let ranker = Ranker {
-            learner: card,
-            parameters: Default::default(),
-            metric: "ndcg@10".into(),
-            conventions: Conventions::default(),
-            seed: 0,
-            normalizer: None,
-            columns: Columns { first_id: 1, names: Some(names) },
-            record: Record::default(),
-            model,
-        };
+        let provenance = Provenance { learner: card, metric: "ndcg@10".into(), ..Provenance::default() };
+        let columns = Columns { first_id: 1, names: Some(names) };
+        let ranker = Ranker::new(model, columns, None, provenance).unwrap();
         ranker.save(&self.0.path().join(name)).unwrap();
     }
 

@@ -5,7 +5,7 @@
 //! the first queries and writes the scores of the others as f64; it prints seconds, those of binning alone, and peak
 //! memory as JSON. Threads as in `RAYON_NUM_THREADS`.
 
-use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
+use rankwise::data::{Dataset, Shape, Synth};
 use rankwise::learners::{Start, Task, find, parse_setting};
 use rankwise::metrics::{Conventions, parse};
 use rankwise::trees::Binned;
@@ -78,11 +78,8 @@ fn read(directory: &Path, queries: usize) -> Result<(Dataset, Dataset), Box<dyn 
     // What is left behind would count as memory used.
     values.shrink_to_fit();
     let set = |values, labels, sizes: &[u32]| {
-        let mut bounds = vec![0];
-        sizes.iter().for_each(|&n| bounds.push(bounds[bounds.len() - 1] + n as usize));
-        let query_ids = (0..sizes.len()).map(|q| q.to_string()).collect();
-        let features = Features::Dense { width, values };
-        Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() })
+        let sizes: Vec<usize> = sizes.iter().map(|&n| n as usize).collect();
+        Dataset::dense(values, width, labels, &sizes)
     };
     Ok((set(values, labels, &sizes[..queries])?, set(rest.0, rest.1, &sizes[queries..])?))
 }

@@ -4,8 +4,7 @@
 use rankwise::data::Columns;
 use rankwise::models::interchange::{Format, Vectors, export, made_up_rows, replay};
 use rankwise::models::{
-    Activation, Combine, Layer, LinearModel, Model, NeuralNetwork, OrdinalModel, Ranker, TreeEnsemble,
-    checksum,
+    Activation, Combine, Layer, Model, NeuralNetwork, OrdinalModel, Ranker, TreeEnsemble, checksum,
 };
 use rankwise::trees::Tree;
 use serde_json::{Value, json};
@@ -23,10 +22,7 @@ fn stored(name: &str) -> Ranker {
 }
 
 fn ranker(model: Model) -> Ranker {
-    let mut ranker = stored("lightgbm-constant.txt");
-    ranker.columns = Columns::default();
-    ranker.model = model;
-    ranker
+    Ranker::of_model(model, Columns::default()).unwrap()
 }
 
 fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f64; 2]) -> Tree {
@@ -161,7 +157,9 @@ fn changed(ranker: &Ranker, change: fn(&mut Tree)) -> Ranker {
     trees.iter_mut().for_each(change);
     let model =
         TreeEnsemble::new(ensemble.width(), ensemble.base().to_vec(), ensemble.combine().clone(), trees);
-    Ranker { model: Model::Trees(model.unwrap()), ..ranker.clone() }
+    let mut changed = ranker.clone();
+    changed.model = Model::Trees(model.unwrap());
+    changed
 }
 
 const CHANGES: [fn(&mut Tree); 3] = [
@@ -373,7 +371,7 @@ fn vectors_can_be_read_by_anyone() {
     assert_eq!([&file["rows"][0]["score"], &file["rows"][1]["score"]], [3.0, 5.0]);
     assert!(file["rows"][1]["allowed"].as_f64().unwrap() < 1e-4);
     // Missing goes where 0 does not: RankLib sees 0, and the file says so.
-    let elsewhere = Ranker { model: changed(&ranker, CHANGES[2]).model, ..ranker.clone() };
+    let elsewhere = changed(&ranker, CHANGES[2]);
     let exported = export(&elsewhere, Format::RankLib).unwrap();
     assert_eq!(Vectors::seen_by(&exported, vec![vec![f32::NAN; 2]]), [[0.0; 2]]);
     assert!(made_up_rows(&elsewhere, &exported, 500).iter().flatten().all(|x| !x.is_nan()));

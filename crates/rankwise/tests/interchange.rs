@@ -1,6 +1,6 @@
 //! Models of LightGBM and XGBoost, read and written, against the tools' own scores (`testdata/interchange/make.py`).
 
-use rankwise::data::{AtomicFile, Columns, Dataset, Features, Parts, Row};
+use rankwise::data::{AtomicFile, Columns, Dataset, Row};
 use rankwise::models::interchange::{Format, export};
 use rankwise::models::{Model, Ranker, TreeEnsemble};
 use rankwise::trees::{Child, Tree};
@@ -76,15 +76,8 @@ fn scores(ensemble: &TreeEnsemble, rows: &[Vec<f32>]) -> Vec<f64> {
 }
 
 fn dataset(rows: &[Vec<f32>], columns: Columns) -> Dataset {
-    Dataset::new(Parts {
-        features: Features::Dense { width: rows[0].len(), values: rows.concat() },
-        labels: vec![0.0; rows.len()],
-        bounds: vec![0, rows.len()],
-        query_ids: ["q"].into_iter().collect(),
-        columns,
-        ..Parts::default()
-    })
-    .unwrap()
+    let data = Dataset::dense(rows.concat(), rows[0].len(), vec![0.0; rows.len()], &[rows.len()]).unwrap();
+    data.with_columns(columns).unwrap()
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! What is asked of every learner, whatever it does.
 
 use rand::RngExt;
-use rankwise::data::{Dataset, Features, Parts, Shape, Synth};
+use rankwise::data::{Dataset, Features, Shape, Synth};
 use rankwise::learners::{Entry, Fitted, LEARNERS, Start, Task};
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
-use rankwise::models::{Model, Outcome, Ranker};
+use rankwise::models::{Model, Outcome, Provenance, Ranker};
 use rankwise::rng;
 use rankwise::watch::{Silent, Step, Stop, Watch};
 use toml::Table;
@@ -30,13 +30,7 @@ fn learnable(seed: u64) -> Dataset {
 }
 
 fn dataset(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
-    let mut bounds = vec![0];
-    bounds.extend(sizes.iter().scan(0, |end, size| {
-        *end += size;
-        Some(*end)
-    }));
-    let query_ids = (0..sizes.len()).map(|q| format!("q{q}")).collect();
-    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+    Dataset::from_features(features, labels, sizes).unwrap()
 }
 
 fn fit(entry: &Entry, train: &Dataset, seed: u64) -> Fitted {
@@ -55,17 +49,15 @@ fn mean_ndcg(model: &Model, data: &Dataset) -> f64 {
 }
 
 fn ranker(entry: &Entry, data: &Dataset, fitted: Fitted) -> Ranker {
-    Ranker {
+    let provenance = Provenance {
         learner: (&entry.card).into(),
         parameters: entry.complete(&Table::new()).unwrap(),
         metric: "ndcg@10".into(),
-        conventions: Conventions::default(),
         seed: 1,
-        normalizer: None,
-        columns: data.columns().clone(),
         record: fitted.record,
-        model: fitted.model,
-    }
+        ..Provenance::default()
+    };
+    Ranker::new(fitted.model, data.columns().clone(), None, provenance).unwrap()
 }
 
 #[test]

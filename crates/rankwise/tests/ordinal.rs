@@ -3,7 +3,7 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT};
 use rand::RngExt;
-use rankwise::data::{Dataset, Features, Parts};
+use rankwise::data::Dataset;
 use rankwise::learners::ordinal::oc_svm::OcSvm;
 use rankwise::learners::{Fitted, Learner, Start, Task};
 use rankwise::losses::Constraints;
@@ -26,15 +26,8 @@ fn small_data(seed: u64, grades: usize, follow: f32) -> Dataset {
     let mut values: Vec<f32> =
         (0..labels.len() * WIDTH).map(|_| random.random::<f32>() * 2.0 - 1.0).collect();
     labels.iter().enumerate().for_each(|(i, label)| values[i * WIDTH] += follow * label);
-    Dataset::new(Parts {
-        features: Features::Dense { width: WIDTH, values },
-        labels,
-        bounds: (0..=QUERIES).map(|q| q * DOCUMENTS).collect(),
-        query_ids: (0..QUERIES).map(|q| format!("q{q}")).collect(),
-        query_weights: Some((0..QUERIES).map(|q| 0.5 + q as f32 / 4.0).collect()),
-        ..Parts::default()
-    })
-    .unwrap()
+    let data = Dataset::dense(values, WIDTH, labels, &[DOCUMENTS; QUERIES]).unwrap();
+    data.with_query_weights((0..QUERIES).map(|q| 0.5 + q as f32 / 4.0).collect()).unwrap()
 }
 
 /// `min ½‖w‖² + C Σ v_i ξ_ir / Σ v_i` over weights, thresholds and one slack per document and threshold that count

@@ -1,19 +1,12 @@
 //! The engine against a plain one that looks at every value, and against itself in other layouts and on other threads.
 
 use super::*;
-use crate::data::{Dataset, Features, Parts};
+use crate::data::{Dataset, Features};
 use crate::rng;
 use rand::RngExt;
 
 fn dataset(features: Features, rows: usize) -> Dataset {
-    Dataset::new(Parts {
-        features,
-        labels: vec![0.0; rows],
-        bounds: vec![0, rows],
-        query_ids: ["q"].into_iter().collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    Dataset::from_features(features, vec![0.0; rows], &[rows]).unwrap()
 }
 
 /// Random rows of few distinct values, a tenth of them missing; gradients that follow the first two features.

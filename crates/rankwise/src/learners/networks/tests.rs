@@ -1,7 +1,7 @@
 use super::pass::Dropout;
 use super::train::{DROP, Trainer};
 use super::{Layers, Network, Schedule, Solver};
-use crate::data::{Dataset, Features, Parts};
+use crate::data::{Dataset, Features};
 use crate::error::Result;
 use crate::learners::{Fitted, Start, Task, find};
 use crate::losses::{QueryLoss, ScoredQuery, Squared, SquaredPairHinge};
@@ -18,11 +18,7 @@ fn ndcg() -> Box<dyn Metric> {
 }
 
 fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
-    let features = Features::Dense { width, values };
-    let mut bounds = vec![0];
-    sizes.iter().for_each(|size| bounds.push(bounds[bounds.len() - 1] + size));
-    let query_ids = (0..sizes.len()).map(|q| q.to_string()).collect();
-    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+    Dataset::dense(values, width, labels, sizes).unwrap()
 }
 
 /// Documents that are good where two features have the same sign, which no linear model can tell; a third says

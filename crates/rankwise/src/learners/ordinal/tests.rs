@@ -3,7 +3,7 @@
 use super::grading::Grading;
 use super::oc_svm::OcSvm;
 use super::prank::Prank;
-use crate::data::{Dataset, Features, Parts};
+use crate::data::Dataset;
 use crate::learners::{Fitted, Learner, Start, Task};
 use crate::losses::Constraints;
 use crate::metrics::{Conventions, parse};
@@ -13,15 +13,11 @@ use proptest::prelude::*;
 
 /// One feature, every document its own query.
 fn documents(values: &[f32], labels: &[f32], weights: Option<Vec<f32>>) -> Dataset {
-    Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: values.to_vec() },
-        labels: labels.to_vec(),
-        bounds: (0..=labels.len()).collect(),
-        query_ids: (0..labels.len()).map(|q| format!("q{q}")).collect(),
-        query_weights: weights,
-        ..Parts::default()
-    })
-    .unwrap()
+    let data = Dataset::dense(values.to_vec(), 1, labels.to_vec(), &vec![1; labels.len()]).unwrap();
+    match weights {
+        Some(weights) => data.with_query_weights(weights).unwrap(),
+        None => data,
+    }
 }
 
 fn learn(learner: &impl Learner, train: &Dataset, valid: Option<&Dataset>) -> Fitted {
@@ -132,14 +128,7 @@ fn prank_keeps_the_pass_that_is_best_on_the_validation_queries() {
     let values: Vec<f32> = (0..80).map(noise).collect();
     let labels: Vec<f32> = (0..40).map(|i| (values[2 * i] * 3.0 + noise(i as u32 + 500)).floor()).collect();
     let data = |queries: usize| {
-        Dataset::new(Parts {
-            features: Features::Dense { width: 2, values: values.clone() },
-            labels: labels.clone(),
-            bounds: (0..=queries).map(|q| q * 40 / queries).collect(),
-            query_ids: (0..queries).map(|q| format!("q{q}")).collect(),
-            ..Parts::default()
-        })
-        .unwrap()
+        Dataset::dense(values.clone(), 2, labels.clone(), &vec![40 / queries; queries]).unwrap()
     };
     let (train, valid) = (data(2), data(8));
     let learner = Prank { passes: 12, averaged: false, ..Prank::default() };

@@ -4,7 +4,7 @@ use super::Version;
 use super::max_max::MaxMax;
 use super::min_perturb::MinPerturb;
 use super::tie_random::TieRandom;
-use crate::data::{Dataset, Features, Parts};
+use crate::data::Dataset;
 use crate::learners::{Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{LinearModel, Model};
@@ -12,14 +12,7 @@ use crate::watch::Silent;
 
 /// One query, one feature: grade 1 at x = 1, grade 0 at x = 0.
 fn two_documents() -> Dataset {
-    Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![1.0, 0.0] },
-        labels: vec![1.0, 0.0],
-        bounds: vec![0, 2],
-        query_ids: ["a"].into_iter().collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    Dataset::dense(vec![1.0, 0.0], 1, vec![1.0, 0.0], &[2]).unwrap()
 }
 
 fn weight(learner: &impl Learner) -> f64 {

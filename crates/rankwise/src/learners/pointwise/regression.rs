@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::{ByLoss, Fitted, Learner, Task};
 use crate::losses::{QueryLoss, ScoredQuery, Squared};
-use crate::models::{LinearModel, Model, Outcome, Record, Scorer};
+use crate::models::{Model, Outcome, Record};
 use crate::solvers::{RidgeFit, ridge};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -93,7 +93,7 @@ fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
     for query in data.queries() {
         scores.resize(query.len(), 0.0);
         gradient.resize(query.len(), 0.0);
-        model.score(query, &mut scores);
+        model.score_query(query, &mut scores);
         let scored = ScoredQuery { labels: query.labels(), scores: &scores, seed: 0 };
         total += query.weight() * 2.0 * Squared.value_and_gradient(scored, &mut gradient);
         weight += query.weight() * query.len() as f64;
@@ -104,23 +104,16 @@ fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Features, Parts};
     use crate::learners::Start;
     use crate::metrics::{Conventions, parse};
+    use crate::models::LinearModel;
     use crate::watch::Silent;
 
     /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept 0.1,
     /// and leaves a mean squared error of 0.05.
     #[test]
     fn a_regression_by_hand() {
-        let train = Dataset::new(Parts {
-            features: Features::Dense { width: 1, values: vec![0.0, 1.0, 2.0, 3.0] },
-            labels: vec![0.0, 1.0, 1.0, 2.0],
-            bounds: vec![0, 2, 4],
-            query_ids: ["a", "b"].into_iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap();
+        let train = Dataset::dense(vec![0.0, 1.0, 2.0, 3.0], 1, vec![0.0, 1.0, 1.0, 2.0], &[2, 2]).unwrap();
         let metric = parse("ndcg", &Conventions::default()).unwrap();
         let task =
             Task { train: &train, valid: None, metric: metric.as_ref(), seed: 1, start: Start::default() };

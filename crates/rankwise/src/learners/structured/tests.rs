@@ -2,7 +2,7 @@
 
 use super::svm_auc::SvmAuc;
 use super::svm_map::SvmMap;
-use crate::data::{Dataset, Features, Parts};
+use crate::data::Dataset;
 use crate::learners::{Fitted, Learner, Start, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{LinearModel, Model, Outcome};
@@ -10,14 +10,7 @@ use crate::watch::Silent;
 
 /// One feature; a query with one good (1) and one bad (0) document, and one with nothing relevant.
 fn two_documents() -> Dataset {
-    Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![1.0, 0.0, 5.0] },
-        labels: vec![1.0, 0.0, 0.0],
-        bounds: vec![0, 2, 3],
-        query_ids: ["a", "b"].into_iter().collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    Dataset::dense(vec![1.0, 0.0, 5.0], 1, vec![1.0, 0.0, 0.0], &[2, 1]).unwrap()
 }
 
 fn learn(learner: &impl Learner) -> Fitted {
@@ -72,16 +65,7 @@ fn values_out_of_range_are_refused_by_name() {
 /// Rows that are all the same: no weights change anything, which is certain after a round.
 #[test]
 fn equal_rows_are_solved_at_once_and_told() {
-    let data = |labels: Vec<f32>| {
-        Dataset::new(Parts {
-            features: Features::Dense { width: 2, values: vec![1.0; 8] },
-            labels,
-            bounds: vec![0, 4],
-            query_ids: ["a"].into_iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap()
-    };
+    let data = |labels: Vec<f32>| Dataset::dense(vec![1.0; 8], 2, labels, &[4]).unwrap();
     let metric = parse("map", &Conventions::default()).unwrap();
     for (labels, told) in [
         (vec![0.0, 1.0, 0.0, 2.0], "no weights have a smaller loss"),

@@ -4,23 +4,16 @@ mod importance;
 mod shap;
 
 use super::*;
-use crate::data::{Features, Parts};
-use crate::models::{Combine, TreeEnsemble};
+use crate::data::{Dataset, Features};
+use crate::models::{Combine, Model, TreeEnsemble};
 use crate::rng::{Random, stream};
 use crate::trees::Tree;
 use rand::RngExt;
 
 /// One query's worth of dense rows, or several where `bounds` says so.
 pub(super) fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
-    let query_ids = (1..bounds.len()).map(|q| format!("q{q}")).collect::<Vec<_>>();
-    Dataset::new(Parts {
-        features: Features::Dense { width, values },
-        labels,
-        bounds,
-        query_ids: query_ids.iter().map(String::as_str).collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    let sizes: Vec<usize> = bounds.windows(2).map(|b| b[1] - b[0]).collect();
+    Dataset::dense(values, width, labels, &sizes).unwrap()
 }
 
 /// The same data, only what is not 0 stored.
@@ -119,10 +112,11 @@ fn a_document_scored_with_other_values_is_the_document_changed() {
                 columns.iter().zip(&values).fold(data.clone(), |data, (&c, &x)| with_column(&data, c, x));
             let expected = model.scores(&changed).unwrap();
             for data in [&data, &sparse(&data)] {
-                let mut substitution = substitution::Substitution::new(&model, &columns);
+                let mut substitute = model.shape().substitute(&columns);
                 for (i, expected) in expected.iter().enumerate() {
-                    let found = |_, score| assert_eq!(score, *expected);
-                    substitution.scores(data.row(i), [&values].into_iter(), found);
+                    let mut found = [0.0];
+                    substitute.scores(data.row(i), &values, &mut found);
+                    assert_eq!(found[0], *expected);
                 }
             }
         }

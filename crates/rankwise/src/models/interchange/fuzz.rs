@@ -92,7 +92,7 @@ fn fuzz(format: Format) {
 #[test]
 fn damaged_models_for_engines_are_survived() {
     let ranker = samples::ranker();
-    let linear = Ranker { model: Model::linear(vec![1.0; 3], 0.0), ..ranker.clone() };
+    let linear = Ranker::of_model(Model::linear(vec![1.0; 3], 0.0), ranker.columns.clone()).unwrap();
     for format in [Format::RankLib, Format::Elasticsearch, Format::ElasticsearchRankLib, Format::Solr] {
         let seeds: Vec<Vec<u8>> =
             [&ranker, &linear].iter().filter_map(|r| export(r, format).ok()).map(|e| e.bytes).collect();

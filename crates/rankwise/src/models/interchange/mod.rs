@@ -27,13 +27,15 @@ mod vectors;
 mod xgboost;
 mod xgboost_writer;
 
-use super::{Combine, LinearModel, Model, OrdinalModel, Ranker, TreeEnsemble};
+use super::{Ranker, TreeEnsemble};
 use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
 use std::collections::HashSet;
 
 pub use format::Format;
+pub(super) use onnx_writer::OnnxGraph;
 pub use replay::replay;
+pub(super) use vectors::TrialValues;
 pub use vectors::{Vectors, Verdict, made_up_rows};
 
 /// A model in the bytes of another tool's file.
@@ -83,12 +85,15 @@ pub fn export(ranker: &Ranker, format: Format) -> Result<Exported> {
             out.single_precision = false;
             ranker.to_bytes()
         }
-        Format::LightGbm => lightgbm_writer::write(ranker, sum_of_trees(ranker)?, &mut out)?,
-        Format::XgBoost => xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut out.notes)?.to_json(),
-        Format::XgBoostUbj => {
-            xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut out.notes)?.to_ubjson()
+        Format::LightGbm => lightgbm_writer::write(ranker, ranker.model.shape().sum_of_trees()?, &mut out)?,
+        Format::XgBoost => {
+            xgboost_writer::document(ranker, ranker.model.shape().sum_of_trees()?, &mut out.notes)?.to_json()
         }
-        Format::RankLib => ranklib::write(ranker, sum_of_trees(ranker)?, &mut out)?,
+        Format::XgBoostUbj => {
+            xgboost_writer::document(ranker, ranker.model.shape().sum_of_trees()?, &mut out.notes)?
+                .to_ubjson()
+        }
+        Format::RankLib => ranklib::write(ranker, ranker.model.shape().sum_of_trees()?, &mut out)?,
         Format::Onnx => onnx_writer::write(ranker, &mut out)?,
         Format::Elasticsearch => elastic::write(ranker, &mut out)?,
         Format::ElasticsearchRankLib => elastic::write_ranklib(ranker, &mut out)?,
@@ -103,11 +108,17 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<Ranker>> {
         Some(lightgbm::read(bytes))
     } else if ubjson::looks_like(bytes) {
         Some(xgboost::read_ubjson(bytes))
-    } else if xgboost::looks_like_json(bytes) {
+    } else if !first_key_is_format(bytes) && xgboost::looks_like_json(bytes) {
         Some(xgboost::read_json(bytes))
     } else {
         None
     }
+}
+
+/// Our own files begin so, and are not parsed to find out what they are.
+fn first_key_is_format(bytes: &[u8]) -> bool {
+    let key = bytes.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    key.is_some_and(|rest| rest.starts_with(b"\"format\""))
 }
 
 fn scaling_note(ranker: &Ranker) -> Vec<String> {
@@ -120,32 +131,10 @@ fn scaling_note(ranker: &Ranker) -> Vec<String> {
     ranker.normalizer.iter().map(told).collect()
 }
 
-/// What search engines score by.
-enum Shape<'a> {
+/// A model as search engines have it.
+pub(super) enum EngineModel<'a> {
     Linear { weights: &'a [f64], bias: f64 },
     Trees(&'a TreeEnsemble),
-}
-
-fn shape(ranker: &Ranker) -> Result<Shape<'_>> {
-    match &ranker.model {
-        Model::Linear(LinearModel { weights, bias }) => Ok(Shape::Linear { weights, bias: *bias }),
-        Model::Ordinal(OrdinalModel { weights, .. }) => Ok(Shape::Linear { weights, bias: 0.0 }),
-        Model::Trees(_) => sum_of_trees(ranker).map(Shape::Trees),
-        Model::Network(_) => Err(Error::model(
-            "the model is a network, and this format holds weights or sums of trees: ONNX takes networks",
-        )),
-    }
-}
-
-/// The one shape that the other tools have, too.
-fn sum_of_trees(ranker: &Ranker) -> Result<&TreeEnsemble> {
-    match &ranker.model {
-        Model::Trees(ensemble) if *ensemble.combine() == Combine::Sum => Ok(ensemble),
-        Model::Trees(_) => Err(Error::model(
-            "the model combines several outputs into a score, and the other tools' files hold sums of trees alone",
-        )),
-        _ => Err(Error::model("the model has no trees, and the other tools' files hold sums of trees alone")),
-    }
 }
 
 /// The trees with the base added to the values of the first, for files that have no place for it. The sum of a
@@ -245,6 +234,7 @@ fn below(tree: &Tree) -> Vec<Below> {
 mod tests {
     use super::samples::ranker;
     use super::*;
+    use crate::models::{Combine, Model};
 
     #[test]
     fn what_no_file_can_say_is_refused_or_told() {

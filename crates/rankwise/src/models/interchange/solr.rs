@@ -9,7 +9,7 @@ use super::foreign::{plain, quoted};
 use super::forest::{Engine, Grown, Names, Node, Test};
 use super::ranklib::shown;
 use super::{
-    Divergence, Exported, Shape, in_single, leave_out_bias, missing_unlike_zero, shape, unique_names,
+    Divergence, EngineModel, Exported, in_single, leave_out_bias, missing_unlike_zero, unique_names,
     with_base_in_first,
 };
 use crate::data::Columns;
@@ -29,8 +29,8 @@ const SLACK: f32 = 1e-6;
 /// The model as Solr's document.
 pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
     let names = unique_names(ranker, &mut out.notes)?;
-    let (class, used, parameters) = match shape(ranker)? {
-        Shape::Linear { weights, bias } => {
+    let (class, used, parameters) = match ranker.model.shape().engine_model()? {
+        EngineModel::Linear { weights, bias } => {
             in_single("Solr", weights, &mut out.notes)?;
             leave_out_bias("Solr", bias, out);
             let used: Vec<usize> = (0..weights.len()).filter(|&c| weights[c] as f32 != 0.0).collect();
@@ -39,7 +39,7 @@ pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
             let weights: Map<String, Value> = used.iter().map(weight).collect();
             (LINEAR, used, json!({ "weights": weights }).to_string())
         }
-        Shape::Trees(ensemble) => {
+        EngineModel::Trees(ensemble) => {
             let trees = with_base_in_first(ensemble);
             in_single("Solr", trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
             out.divergent = shifted(&trees);

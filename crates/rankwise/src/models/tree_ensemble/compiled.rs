@@ -12,11 +12,10 @@ mod tests;
 mod walk;
 
 use super::{Combine, TreeEnsemble};
-use crate::data::{Features, Row};
+use crate::data::Rows;
 use lanes::LaneTrees;
 use pulp::{Arch, Simd, WithSimd};
 use ranks::{RankBlock, Ranks};
-use std::ops::Range;
 use walk::Walk;
 
 /// Documents of a block, and of one for the few that are left.
@@ -35,26 +34,15 @@ pub(super) struct Compiled {
     arch: Arch,
 }
 
-/// Rows of a data set that are scored in one go.
-#[derive(Clone)]
-pub(super) struct Rows<'a> {
-    pub(super) features: &'a Features,
-    pub(super) range: Range<usize>,
-}
-
-impl<'a> Rows<'a> {
-    fn iter(&self) -> impl ExactSizeIterator<Item = Row<'a>> {
-        let features = self.features;
-        self.range.clone().map(move |row| features.row(row))
-    }
-
-    /// The first `count` rows, which it no longer has afterwards.
-    fn take(&mut self, count: usize) -> Rows<'a> {
-        let end = self.range.start + count;
-        let range = self.range.start..end;
-        self.range.start = end;
-        Rows { features: self.features, range }
-    }
+/// Buffers for scoring, made as they are needed and kept from one call to the next.
+#[derive(Default)]
+pub(super) struct Scratch {
+    large: Option<Block<BLOCK>>,
+    small: Option<Block<SMALL_BLOCK>>,
+    /// The values that walks look at, row after row.
+    pub(super) values: Vec<f32>,
+    /// The outputs of one document.
+    pub(super) outputs: Vec<f64>,
 }
 
 /// The call of [`Compiled::score`]: what it calls is inlined, and so made for every set of vector instructions.
@@ -62,6 +50,7 @@ struct Scoring<'a> {
     compiled: &'a Compiled,
     rows: Rows<'a>,
     ensemble: &'a TreeEnsemble,
+    scratch: &'a mut Scratch,
     out: &'a mut [f64],
 }
 
@@ -70,7 +59,7 @@ impl WithSimd for Scoring<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.compiled.score_blocks(simd, self.rows, self.ensemble, self.out);
+        self.compiled.score_blocks(simd, self.rows, self.ensemble, self.scratch, self.out);
     }
 }
 
@@ -82,62 +71,78 @@ impl Compiled {
     }
 
     /// Scores the rows into `out`.
-    pub(super) fn score(&self, rows: Rows<'_>, ensemble: &TreeEnsemble, out: &mut [f64]) {
-        self.arch.dispatch(Scoring { compiled: self, rows, ensemble, out });
+    pub(super) fn score(
+        &self,
+        rows: Rows<'_>,
+        ensemble: &TreeEnsemble,
+        scratch: &mut Scratch,
+        out: &mut [f64],
+    ) {
+        self.arch.dispatch(Scoring { compiled: self, rows, ensemble, scratch, out });
     }
 
     #[inline(always)]
     fn score_blocks<S: Simd>(
         &self,
         simd: S,
-        mut rows: Rows<'_>,
+        rows: Rows<'_>,
         ensemble: &TreeEnsemble,
-        mut out: &mut [f64],
+        scratch: &mut Scratch,
+        out: &mut [f64],
     ) {
-        if rows.range.len() > SMALL_BLOCK {
-            let mut scratch = Scratch::<BLOCK>::new(self, ensemble);
-            while rows.range.len() > SMALL_BLOCK {
-                let count = rows.range.len().min(BLOCK);
-                self.score_block(simd, &rows.take(count), ensemble, &mut scratch, take(&mut out, count));
+        let Scratch { large, small, values, outputs } = scratch;
+        outputs.resize(ensemble.base().len(), 0.0);
+        let mut done = 0;
+        if rows.len() > SMALL_BLOCK {
+            let block = large.get_or_insert_with(|| Block::new(self, ensemble));
+            while rows.len() - done > SMALL_BLOCK {
+                let range = done..rows.len().min(done + BLOCK);
+                done = range.end;
+                let out = &mut out[range.clone()];
+                self.score_block(simd, rows.slice(range), ensemble, block, outputs, out);
             }
         }
-        if rows.range.len() >= FEW {
-            let count = rows.range.len();
-            let mut scratch = Scratch::<SMALL_BLOCK>::new(self, ensemble);
-            self.score_block(simd, &rows.take(count), ensemble, &mut scratch, take(&mut out, count));
+        if rows.len() - done >= FEW {
+            let block = small.get_or_insert_with(|| Block::new(self, ensemble));
+            self.score_block(simd, rows.slice(done..rows.len()), ensemble, block, outputs, &mut out[done..]);
+            done = rows.len();
         }
-        self.walk.score(&rows, ensemble, out);
+        if done < rows.len() {
+            let rest = rows.slice(done..rows.len());
+            self.walk.score(rest, ensemble, values, outputs, &mut out[done..]);
+        }
     }
 
     #[inline(always)]
     fn score_block<S: Simd, const N: usize>(
         &self,
         simd: S,
-        rows: &Rows<'_>,
+        rows: Rows<'_>,
         ensemble: &TreeEnsemble,
-        scratch: &mut Scratch<N>,
+        block: &mut Block<N>,
+        outputs: &mut [f64],
         out: &mut [f64],
     ) {
-        self.ranks.fill(simd, rows, &mut scratch.ranks);
+        self.ranks.fill(simd, rows, &mut block.ranks);
         if self.lanes.leaves_some_out() {
-            self.walk.gather(rows, &mut scratch.values);
+            self.walk.gather(rows, &mut block.values);
         }
-        for (sums, &base) in scratch.sums.iter_mut().zip(ensemble.base()) {
+        for (sums, &base) in block.sums.iter_mut().zip(ensemble.base()) {
             *sums = [base; N];
         }
         let mut output = 0;
         for tree in 0..self.lanes.len() {
-            if !self.lanes.add(simd, tree, &scratch.ranks, &mut scratch.sums[output]) {
-                self.walk.add(tree, &scratch.values, &mut scratch.sums[output][..out.len()]);
+            if !self.lanes.add(simd, tree, &block.ranks, &mut block.sums[output]) {
+                self.walk.add(tree, &block.values, &mut block.sums[output][..out.len()]);
             }
-            output = if output + 1 == scratch.sums.len() { 0 } else { output + 1 };
+            output = if output + 1 == block.sums.len() { 0 } else { output + 1 };
         }
-        combine(ensemble.combine(), &scratch.sums, out);
+        combine(ensemble.combine(), &block.sums, outputs, out);
     }
 }
 
 /// What a block of `N` documents needs while it is scored.
-struct Scratch<const N: usize> {
+struct Block<const N: usize> {
     ranks: RankBlock<N>,
     /// The values of each document that trees of very many leaves test, row after row.
     values: Vec<f32>,
@@ -145,9 +150,9 @@ struct Scratch<const N: usize> {
     sums: Vec<[f64; N]>,
 }
 
-impl<const N: usize> Scratch<N> {
+impl<const N: usize> Block<N> {
     fn new(compiled: &Compiled, ensemble: &TreeEnsemble) -> Self {
-        Scratch {
+        Block {
             ranks: RankBlock::new(&compiled.ranks),
             values: Vec::new(),
             sums: vec![[0.0; N]; ensemble.base().len()],
@@ -155,21 +160,16 @@ impl<const N: usize> Scratch<N> {
     }
 }
 
-fn combine<const N: usize>(combine: &Combine, sums: &[[f64; N]], out: &mut [f64]) {
+/// The scores of the block, where `outputs` has room for those of one document.
+fn combine<const N: usize>(combine: &Combine, sums: &[[f64; N]], outputs: &mut [f64], out: &mut [f64]) {
     if let Combine::Sum = combine {
         out.copy_from_slice(&sums[0][..out.len()]);
         return;
     }
-    let mut outputs = vec![0.0; sums.len()];
     for (i, score) in out.iter_mut().enumerate() {
         for (output, sums) in outputs.iter_mut().zip(sums) {
             *output = sums[i];
         }
-        *score = combine.score(&outputs);
+        *score = combine.score(outputs);
     }
-}
-
-/// The first `count` elements, which `slice` no longer has afterwards.
-fn take<'a>(slice: &mut &'a mut [f64], count: usize) -> &'a mut [f64] {
-    slice.split_off_mut(..count).expect("as many scores as documents")
 }

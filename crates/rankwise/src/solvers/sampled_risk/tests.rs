@@ -1,7 +1,6 @@
 //! The risk over drawn rankings against what it is defined to be, worked out pair by pair.
 
 use super::*;
-use crate::data::{Features, Parts};
 use crate::losses::conditional::{Chain, Gain, RankingLoss, Restarts, Sampler};
 use crate::metrics::Discount;
 use crate::rng;
@@ -12,12 +11,10 @@ const FORMS: [Form; 5] = [Form::Mle, Form::ExpGain, Form::L2, Form::L3, Form::Co
 /// Two queries of both kinds and one of goods alone, random features.
 fn data(width: usize, labels: [&[f32]; 3]) -> Dataset {
     let mut random = rng::stream(5, &[width as u64]);
-    let bounds = vec![0, labels[0].len(), labels[0].len() + labels[1].len(), labels.concat().len()];
+    let sizes = labels.map(<[f32]>::len);
     let labels = labels.concat();
     let values = (0..width * labels.len()).map(|_| 2.0 * random.random::<f32>() - 1.0).collect();
-    let query_ids = ["a", "b", "c"].into_iter().collect();
-    let features = Features::Dense { width, values };
-    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+    Dataset::dense(values, width, labels, &sizes).unwrap()
 }
 
 fn small(width: usize) -> Dataset {

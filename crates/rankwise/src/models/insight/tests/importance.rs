@@ -34,7 +34,7 @@ fn by_hand() -> TreeEnsemble {
 
 #[test]
 fn trees_are_counted() {
-    let found = splits(&by_hand());
+    let found = splits(&Model::Trees(by_hand())).unwrap();
     let of = |count, gain| Splits { count, gain };
     assert_eq!(found, [of(1, 3.0), of(0, 0.0), of(2, 1.5)]);
     assert_eq!(outline(&by_hand()), Outline { trees: 3, leaves: 6, depth: 2, features_used: 2 });

@@ -1,10 +1,12 @@
 //! Compiled scores against plain walks, bit for bit.
 
 use super::*;
+use crate::data::Features;
 use crate::rng::{Random, stream};
 use crate::trees::Tree;
 use pulp::Scalar;
 use rand::RngExt;
+use std::ops::Range;
 
 /// Values that are easily got wrong, as features and as thresholds.
 const ODD: [f32; 12] =
@@ -100,15 +102,18 @@ fn plain(ensemble: &TreeEnsemble, features: &Features, range: Range<usize>) -> V
 /// what the compiler makes of plain loops.
 fn assert_equal(ensemble: &TreeEnsemble, features: &Features, counts: &[usize]) {
     let compiled = Compiled::new(ensemble);
+    let (all, mut scratch) =
+        (Rows::of_features(features, counts.iter().max().unwrap() + 1), Scratch::default());
     let bits = |scores: &[f64]| scores.iter().map(|s| s.to_bits()).collect::<Vec<_>>();
     for (i, &count) in counts.iter().enumerate() {
-        let rows = Rows { features, range: i % 2..i % 2 + count };
-        let expected = bits(&plain(ensemble, features, rows.range.clone()));
+        let range = i % 2..i % 2 + count;
+        let rows = all.slice(range.clone());
+        let expected = bits(&plain(ensemble, features, range));
         let mut scores = vec![f64::NAN; count];
-        compiled.score(rows.clone(), ensemble, &mut scores);
+        compiled.score(rows, ensemble, &mut scratch, &mut scores);
         assert_eq!(bits(&scores), expected, "{count} documents");
         scores.fill(f64::NAN);
-        compiled.score_blocks(Scalar::new(), rows, ensemble, &mut scores);
+        compiled.score_blocks(Scalar::new(), rows, ensemble, &mut scratch, &mut scores);
         assert_eq!(bits(&scores), expected, "{count} documents without vectors");
     }
 }
@@ -204,7 +209,7 @@ fn ranks_count_the_thresholds_below() {
             columns: vec![5; 16],
             values: values.into(),
         };
-        ranks.fill(Scalar::new(), &Rows { features: &features, range: 0..16 }, &mut block);
+        ranks.fill(Scalar::new(), Rows::of_features(&features, 16), &mut block);
         for &threshold in &thresholds {
             let (column, rank) = ranks.place(5, threshold);
             for (i, &x) in values.iter().enumerate() {
