@@ -2,10 +2,10 @@
 
 use crate::insight::shown;
 use crate::{output, table};
-use rankwise::models::{Activation, Mlp, Ranker};
+use rankwise::models::{Activation, NeuralNetwork, Ranker};
 
 /// How large the network is, and the features with the largest weights in its first layer: `top` of them, or for 0 all.
-pub(crate) fn describe(mlp: &Mlp, ranker: &Ranker, top: usize) -> String {
+pub(crate) fn describe(mlp: &NeuralNetwork, ranker: &Ranker, top: usize) -> String {
     let activation = match mlp.activation() {
         Activation::Relu => "relu",
         Activation::Tanh => "tanh",
@@ -21,7 +21,7 @@ pub(crate) fn describe(mlp: &Mlp, ranker: &Ranker, top: usize) -> String {
 }
 
 /// The features by the norm of their weights, which are in units of the standardised features.
-fn loudest(mlp: &Mlp, ranker: &Ranker, top: usize) -> String {
+fn loudest(mlp: &NeuralNetwork, ranker: &Ranker, top: usize) -> String {
     let mut squares = vec![0.0; mlp.width()];
     for unit in mlp.layers()[0].weights.chunks_exact(mlp.width()) {
         squares.iter_mut().zip(unit).for_each(|(sum, &w)| *sum += f64::from(w).powi(2));

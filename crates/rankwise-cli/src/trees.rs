@@ -4,7 +4,7 @@ use crate::insight::{feature_value, shown, signed};
 use crate::{output, table};
 use anyhow::{Result, ensure};
 use rankwise::models::insight::{depth, node_covers, outline, splits};
-use rankwise::models::{Ensemble, Ranker};
+use rankwise::models::{Ranker, TreeEnsemble};
 use rankwise::trees::{Child, Tree};
 
 /// The columns that a line of a tree has for its test, indented by its level.
@@ -14,18 +14,18 @@ const TEST_WIDTH: usize = 51;
 const MAX_INDENT: usize = 14;
 
 /// How large the ensemble is, and the features it goes by: `top` of them, or for 0 all.
-pub(crate) fn describe(ensemble: &Ensemble, ranker: &Ranker, top: usize) -> String {
+pub(crate) fn describe(ensemble: &TreeEnsemble, ranker: &Ranker, top: usize) -> String {
     let size = outline(ensemble);
     let mut lines = table::Columns::new(&["", ""]).headless();
     lines.row(["trees", &output::thousands(size.trees)]);
     lines.row(["leaves", &output::thousands(size.leaves)]);
     lines.row(["depth", &size.depth.to_string()]);
     lines.row(["features used", &format!("{} of {}", size.features_used, ranker.model.width())]);
-    format!("{}\n{}", lines.render(), importance(ensemble, ranker, top))
+    format!("{}\n{}", lines.render(), importance(ranker, top))
 }
 
-fn importance(ensemble: &Ensemble, ranker: &Ranker, top: usize) -> String {
-    let splits = splits(ensemble);
+fn importance(ranker: &Ranker, top: usize) -> String {
+    let splits = splits(&ranker.model).unwrap_or_default();
     let total: f64 = splits.iter().map(|s| s.gain).sum();
     let mut order: Vec<usize> = (0..splits.len()).filter(|&column| splits[column].count > 0).collect();
     order.sort_by(|&a, &b| {
@@ -50,7 +50,7 @@ fn importance(ensemble: &Ensemble, ranker: &Ranker, top: usize) -> String {
 }
 
 /// Tree `number`, from 1, of the ensemble.
-pub(crate) fn tree(ensemble: &Ensemble, number: usize) -> Result<&Tree> {
+pub(crate) fn tree(ensemble: &TreeEnsemble, number: usize) -> Result<&Tree> {
     let trees = ensemble.trees();
     ensure!(
         (1..=trees.len()).contains(&number),

@@ -1,8 +1,7 @@
 //! The commands that look into a model, on models made by hand.
 
 use rankwise::data::Columns;
-use rankwise::metrics::Conventions;
-use rankwise::models::{Combine, Ensemble, LearnerCard, Model, Ranker, Record};
+use rankwise::models::{Combine, LearnerCard, Model, Provenance, Ranker, TreeEnsemble};
 use rankwise::trees::Tree;
 use serde_json::Value;
 use std::fs;
@@ -25,24 +24,16 @@ impl Place {
         let place = Place(tempfile::tempdir().unwrap());
         fs::write(place.0.path().join("data.csv"), DATA).unwrap();
         place.save("trees.json", of_trees(0.5, vec![by_hand(), stump()]));
-        place.save("linear.json", Model::Linear { weights: vec![2.0, -1.0, 0.0], bias: 0.25 });
+        place.save("linear.json", Model::linear(vec![2.0, -1.0, 0.0], 0.25));
         place
     }
 
     fn save(&self, name: &str, model: Model) {
         let names = ["bm25", "age", "length"].map(String::from).to_vec();
         let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
-        let ranker = Ranker {
-            learner: card,
-            parameters: Default::default(),
-            metric: "ndcg@10".into(),
-            conventions: Conventions::default(),
-            seed: 0,
-            normalizer: None,
-            columns: Columns { first_id: 1, names: Some(names) },
-            record: Record::default(),
-            model,
-        };
+        let provenance = Provenance { learner: card, metric: "ndcg@10".into(), ..Provenance::default() };
+        let columns = Columns { first_id: 1, names: Some(names) };
+        let ranker = Ranker::new(model, columns, None, provenance).unwrap();
         ranker.save(&self.0.path().join(name)).unwrap();
     }
 
@@ -78,7 +69,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn of_trees(base: f64, trees: Vec<Tree>) -> Model {
-    Model::Ensemble(Ensemble::sum(3, base, trees).unwrap())
+    Model::Trees(TreeEnsemble::sum(3, base, trees).unwrap())
 }
 
 /// `bm25 ≤ 1.5`; above that, `age ≤ 2`, where missing goes left.
@@ -228,7 +219,7 @@ fn what_cannot_be_explained_is_told_in_a_sentence() {
     assert!(place.fails("explain trees.json data.csv --query c").contains("has no query `c`"));
     let combine = Combine::Ordinal { grades: vec![0.0, 1.0, 2.0] };
     let trees = vec![by_hand(), stump()];
-    place.save("graded.json", Model::Ensemble(Ensemble::new(3, vec![0.0, 0.0], combine, trees).unwrap()));
+    place.save("graded.json", Model::Trees(TreeEnsemble::new(3, vec![0.0, 0.0], combine, trees).unwrap()));
     assert!(place.fails("explain graded.json data.csv --document 1").contains("several outputs"));
     place.ok("importance graded.json data.csv");
     let unknown = Tree { covers: vec![0.0; 3], ..by_hand() };

@@ -54,7 +54,7 @@ fn a_network_is_trained_scored_and_looked_into() {
     let importance = place.ok("importance one.json valid.txt --repeats 2 --json");
     assert!(importance.contains("\"drop\""), "{importance}");
     assert!(place.ok("dependence one.json valid.txt --feature 1 --points 3").contains("mean score"));
-    assert!(place.fails("explain one.json valid.txt --document 1").contains("the model is a network"));
+    assert!(place.fails("explain one.json valid.txt --document 1").contains("the model is a neural network"));
     assert!(place.fails("export one.json -o m.txt --format lightgbm").contains("no trees"));
     assert!(place.fails("inspect one.json --tree 1").contains("not made of trees"));
 }

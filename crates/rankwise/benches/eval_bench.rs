@@ -3,7 +3,7 @@
 //! FILE holds, for QUERIES × DOCUMENTS documents, little-endian f64 scores and then f32 grades. Prints JSON: the least
 //! seconds of several runs, and the mean of each measure under the `ranx` preset.
 
-use rankwise::data::{Dataset, Features, Parts};
+use rankwise::data::Dataset;
 use rankwise::metrics::{evaluate, parse_list, preset};
 use std::time::Instant;
 
@@ -19,13 +19,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes = std::fs::read(file)?;
     let (scores, labels) = bytes.split_at(queries * documents * size_of::<f64>());
     let scores: Vec<f64> = scores.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
-    let data = Dataset::new(Parts {
-        features: Features::Dense { width: 0, values: Vec::new() },
-        labels: labels.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-        bounds: (0..=queries).map(|q| q * documents).collect(),
-        query_ids: (0..queries).map(|q| format!("q{q}")).collect(),
-        ..Parts::default()
-    })?;
+    let labels = labels.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    let data = Dataset::dense(Vec::new(), 0, labels, &vec![documents; queries])?;
     let metrics = parse_list(measures, &preset("ranx")?)?;
     let mut seconds = f64::INFINITY;
     let mut means = Vec::new();

@@ -21,7 +21,7 @@ use crate::learners::{
     LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of,
 };
 use crate::metrics::{self, Conventions, Metric};
-use crate::models::{LearnerCard, Ranker, checksum};
+use crate::models::{LearnerCard, Provenance, Ranker, checksum};
 use crate::watch::Watch;
 use std::fmt;
 use std::sync::Arc;
@@ -295,7 +295,7 @@ impl Trainer {
                 "{metric} is undefined for every validation query, so nothing was chosen by them"
             ));
         }
-        Ok(self.ranker(fitted, train, data))
+        self.ranker(fitted, train, data)
     }
 
     /// Trains for each C of `cs` in turn, each time starting from the solutions before; ascending C are fastest. An
@@ -323,19 +323,19 @@ impl Trainer {
         Error::parameter(format!("{name} has no path along C; learners that have one: {able}"))
     }
 
-    fn ranker(&self, fitted: Fitted, train: &Dataset, data: String) -> Ranker {
-        let _ = data;
-        Ranker {
+    fn ranker(&self, fitted: Fitted, train: &Dataset, data: String) -> Result<Ranker> {
+        let provenance = Provenance {
             learner: self.learner.clone(),
+            scorer: self.scorer().map(|kind| kind.name().into()),
             parameters: self.configured.parameters.clone(),
             metric: self.metric.name(),
             conventions: self.metric.conventions().clone(),
             seed: self.seed,
-            normalizer: self.normalizer.clone(),
-            columns: train.columns().clone(),
+            data: Some(data),
+            version: Some(Ranker::CURRENT_VERSION.into()),
             record: fitted.record,
-            model: fitted.model,
-        }
+        };
+        Ranker::new(fitted.model, train.columns().clone(), self.normalizer.clone(), provenance)
     }
 
     /// Rejects a start that the learner or the data does not fit.

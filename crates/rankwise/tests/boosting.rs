@@ -214,7 +214,7 @@ fn the_best_round_is_what_is_handed_back() {
         let scores = fitted.model.scores(&valid).unwrap();
         let value = evaluate(&valid, &scores, &[ndcg()]).unwrap().mean(0).unwrap();
         assert!((figure("ndcg@5 (valid)") - value).abs() < 1e-12, "{way:?}");
-        let Model::Ensemble(ensemble) = &fitted.model else { panic!("no trees") };
+        let Model::Trees(ensemble) = &fitted.model else { panic!("no trees") };
         let outputs = ensemble.base().len();
         assert_eq!(ensemble.trees().len() / outputs, figure("best round") as usize, "{way:?}");
     }

@@ -4,7 +4,7 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT};
 use rand::RngExt;
-use rankwise::data::{Dataset, Features, Parts};
+use rankwise::data::Dataset;
 use rankwise::losses::structured::{
     AucSearch, DormSearch, FeatureMap, LossAugmentedArgmax, MapSearch, MrrPairSearch, MrrSearch, NdcgSearch,
     StructuredHinge,
@@ -30,14 +30,7 @@ fn small_data(seed: u64) -> Dataset {
             _ => f32::from(random.random::<bool>()),
         })
         .collect();
-    Dataset::new(Parts {
-        features: Features::Dense { width: WIDTH, values },
-        labels,
-        bounds: (0..=QUERIES).map(|q| q * DOCUMENTS).collect(),
-        query_ids: (0..QUERIES).map(|q| format!("q{q}")).collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    Dataset::dense(values, WIDTH, labels, &[DOCUMENTS; QUERIES]).unwrap()
 }
 
 fn permutations(n: u32) -> Vec<Vec<u32>> {

@@ -3,7 +3,9 @@
 
 use rankwise::data::Columns;
 use rankwise::models::interchange::{Format, Vectors, export, made_up_rows, replay};
-use rankwise::models::{Activation, Combine, Ensemble, Layer, Mlp, Model, Ranker, checksum};
+use rankwise::models::{
+    Activation, Combine, Layer, Model, NeuralNetwork, OrdinalModel, Ranker, TreeEnsemble, checksum,
+};
 use rankwise::trees::Tree;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -20,10 +22,7 @@ fn stored(name: &str) -> Ranker {
 }
 
 fn ranker(model: Model) -> Ranker {
-    let mut ranker = stored("lightgbm-constant.txt");
-    ranker.columns = Columns::default();
-    ranker.model = model;
-    ranker
+    Ranker::of_model(model, Columns::default()).unwrap()
 }
 
 fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f64; 2]) -> Tree {
@@ -40,7 +39,7 @@ fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f64; 2]) -> 
 }
 
 fn trees(width: usize, base: f64, trees: Vec<Tree>) -> Ranker {
-    ranker(Model::Ensemble(Ensemble::sum(width, base, trees).unwrap()))
+    ranker(Model::Trees(TreeEnsemble::sum(width, base, trees).unwrap()))
 }
 
 /// Thresholds at the ends and around 0, missing by turns to the left and the right; every leaf has its own size.
@@ -58,7 +57,7 @@ fn combined(combine: Combine, outputs: usize) -> Ranker {
     let base = (0..outputs).map(|k| 0.5 - k as f64).collect();
     let stumps =
         (0..2 * outputs).map(|t| stump(t as u32 % 2, t as f32 / 3.0, t % 2 == 0, [0.75, -0.1 * t as f64]));
-    ranker(Model::Ensemble(Ensemble::new(2, base, combine, stumps.collect()).unwrap()))
+    ranker(Model::Trees(TreeEnsemble::new(2, base, combine, stumps.collect()).unwrap()))
 }
 
 /// A network with weights that repeat no pattern, and a feature far from 0 that varies little.
@@ -77,15 +76,19 @@ fn network(activation: Activation, sizes: &[usize]) -> Ranker {
     };
     let layers = sizes.iter().map(&mut layer).collect();
     let (means, factors) = (vec![1e6, 0.0, -3.5, 0.25], vec![2.0, 1.0, 0.125, 0.0]);
-    ranker(Model::Mlp(Mlp::new(means, factors, activation, layers).unwrap()))
+    ranker(Model::Network(NeuralNetwork::new(means, factors, activation, layers).unwrap()))
 }
 
 /// What ONNX takes.
 fn onnx_models() -> Vec<(&'static str, Ranker)> {
     let weights = vec![0.5, -2.0, 1e-3, 0.0];
-    let ordinal = Model::Ordinal { weights: weights.clone(), thresholds: vec![0.0], grades: vec![0.0, 1.0] };
+    let ordinal = Model::Ordinal(OrdinalModel {
+        weights: weights.clone(),
+        thresholds: vec![0.0],
+        grades: vec![0.0, 1.0],
+    });
     vec![
-        ("linear", ranker(Model::Linear { weights, bias: 0.75 })),
+        ("linear", ranker(Model::linear(weights, 0.75))),
         ("ordinal", ranker(ordinal)),
         ("lightgbm", stored("lightgbm-names.txt")),
         ("xgboost", stored("xgboost-ndcg.json")),
@@ -149,11 +152,14 @@ fn onnx_runtime_scores_as_the_model_does() {
 }
 
 fn changed(ranker: &Ranker, change: fn(&mut Tree)) -> Ranker {
-    let Model::Ensemble(ensemble) = &ranker.model else { panic!("no trees") };
+    let Model::Trees(ensemble) = &ranker.model else { panic!("no trees") };
     let mut trees = ensemble.trees().to_vec();
     trees.iter_mut().for_each(change);
-    let model = Ensemble::new(ensemble.width(), ensemble.base().to_vec(), ensemble.combine().clone(), trees);
-    Ranker { model: Model::Ensemble(model.unwrap()), ..ranker.clone() }
+    let model =
+        TreeEnsemble::new(ensemble.width(), ensemble.base().to_vec(), ensemble.combine().clone(), trees);
+    let mut changed = ranker.clone();
+    changed.model = Model::Trees(model.unwrap());
+    changed
 }
 
 const CHANGES: [fn(&mut Tree); 3] = [
@@ -223,11 +229,11 @@ fn a_file_of_another_model_is_found_out() {
 
 #[test]
 fn linear_models_go_to_engines_without_their_bias() {
-    let mut ranker = ranker(Model::Linear { weights: vec![0.5, -2.0, 0.0], bias: 0.75 });
+    let mut ranker = ranker(Model::linear(vec![0.5, -2.0, 0.0], 0.75));
     ranker.columns.names = Some(["bm 25", "a \"b\"", "längd"].map(String::from).to_vec());
     for format in [Format::Elasticsearch, Format::Solr] {
         let exported = export(&ranker, format).unwrap();
-        assert_eq!(exported.lacks, 0.75);
+        assert_eq!(exported.omitted_bias, 0.75);
         assert!(exported.notes.iter().any(|note| note.contains("bias of 0.75")));
         let rows = vec![vec![2.0, 1.0, 9.0], vec![f32::NAN, 3.0, f32::NAN]];
         assert_eq!(replay(&exported.bytes, format, &ranker, &rows).unwrap().unwrap(), [-1.0, -6.0]);
@@ -293,7 +299,7 @@ fn what_an_engine_cannot_hold_is_refused() {
     let mut twice = trees(2, 0.0, vec![]);
     twice.columns.names = Some(["same", "same"].map(String::from).to_vec());
     let large = trees(1, 0.0, vec![Tree::constant(1e39, 1.0)]);
-    let steep = ranker(Model::Linear { weights: vec![1e39], bias: 0.0 });
+    let steep = ranker(Model::linear(vec![1e39], 0.0));
     let network = network(Activation::Relu, &[1]);
     for format in [Format::Elasticsearch, Format::Solr] {
         assert!(refusal(&twice, format).contains("two of the model's features are called `same`"));
@@ -311,10 +317,10 @@ fn what_an_engine_cannot_hold_is_refused() {
 /// A score that single precision cannot hold is nobody's fault: such rows are not made up.
 #[test]
 fn rows_are_made_up_that_can_be_scored() {
-    let steep = ranker(Model::Linear { weights: vec![1e38, 2.0], bias: 0.0 });
+    let steep = ranker(Model::linear(vec![1e38, 2.0], 0.0));
     let layer = Layer { outputs: 1, weights: vec![3e38], biases: vec![0.0] };
-    let mlp = Mlp::new(vec![0.0], vec![1e-30], Activation::Relu, vec![layer]).unwrap();
-    for ranker in [steep, ranker(Model::Mlp(mlp)), trees(1, 3e38, vec![Tree::constant(3e38, 1.0)])] {
+    let mlp = NeuralNetwork::new(vec![0.0], vec![1e-30], Activation::Relu, vec![layer]).unwrap();
+    for ranker in [steep, ranker(Model::Network(mlp)), trees(1, 3e38, vec![Tree::constant(3e38, 1.0)])] {
         let exported = export(&ranker, Format::Onnx).unwrap();
         let rows = made_up_rows(&ranker, &exported, 100);
         let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
@@ -365,7 +371,7 @@ fn vectors_can_be_read_by_anyone() {
     assert_eq!([&file["rows"][0]["score"], &file["rows"][1]["score"]], [3.0, 5.0]);
     assert!(file["rows"][1]["allowed"].as_f64().unwrap() < 1e-4);
     // Missing goes where 0 does not: RankLib sees 0, and the file says so.
-    let elsewhere = Ranker { model: changed(&ranker, CHANGES[2]).model, ..ranker.clone() };
+    let elsewhere = changed(&ranker, CHANGES[2]);
     let exported = export(&elsewhere, Format::RankLib).unwrap();
     assert_eq!(Vectors::seen_by(&exported, vec![vec![f32::NAN; 2]]), [[0.0; 2]]);
     assert!(made_up_rows(&elsewhere, &exported, 500).iter().flatten().all(|x| !x.is_nan()));

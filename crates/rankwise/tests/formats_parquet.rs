@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use parquet::arrow::ArrowWriter;
 use rankwise::Error;
-use rankwise::data::{Columns, Dataset, Features, Parts, ReadOptions, read, write};
+use rankwise::data::{Columns, Dataset, ReadOptions, read, write};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,15 +96,8 @@ fn errors_name_row_and_column() {
 fn the_first_feature_id_is_kept_with_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    let data = Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![1.0] },
-        labels: vec![1.0],
-        bounds: vec![0, 1],
-        query_ids: ["q"].into_iter().collect(),
-        columns: Columns { first_id: 0, names: Some(vec!["bm25".into()]) },
-        ..Parts::default()
-    })
-    .unwrap();
+    let columns = Columns { first_id: 0, names: Some(vec!["bm25".into()]) };
+    let data = Dataset::dense(vec![1.0], 1, vec![1.0], &[1]).unwrap().with_columns(columns).unwrap();
     write(&data, &path, None).unwrap();
     assert_eq!(read(&path, &ReadOptions::default()).unwrap().data, data);
 }

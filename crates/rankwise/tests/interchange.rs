@@ -1,8 +1,8 @@
 //! Models of LightGBM and XGBoost, read and written, against the tools' own scores (`testdata/interchange/make.py`).
 
-use rankwise::data::{AtomicFile, Columns, Dataset, Features, Parts, Row};
+use rankwise::data::{AtomicFile, Columns, Dataset, Row};
 use rankwise::models::interchange::{Format, export};
-use rankwise::models::{Ensemble, Model, Ranker};
+use rankwise::models::{Model, Ranker, TreeEnsemble};
 use rankwise::trees::{Child, Tree};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -59,14 +59,14 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange")).join(name)
 }
 
-fn ensemble(ranker: &Ranker) -> &Ensemble {
+fn ensemble(ranker: &Ranker) -> &TreeEnsemble {
     match &ranker.model {
-        Model::Ensemble(ensemble) => ensemble,
+        Model::Trees(ensemble) => ensemble,
         other => panic!("{other:?} is no ensemble"),
     }
 }
 
-fn scores(ensemble: &Ensemble, rows: &[Vec<f32>]) -> Vec<f64> {
+fn scores(ensemble: &TreeEnsemble, rows: &[Vec<f32>]) -> Vec<f64> {
     let score = |row: &Vec<f32>| {
         let mut out = [0.0];
         ensemble.outputs(Row::Dense(row), &mut out);
@@ -76,15 +76,8 @@ fn scores(ensemble: &Ensemble, rows: &[Vec<f32>]) -> Vec<f64> {
 }
 
 fn dataset(rows: &[Vec<f32>], columns: Columns) -> Dataset {
-    Dataset::new(Parts {
-        features: Features::Dense { width: rows[0].len(), values: rows.concat() },
-        labels: vec![0.0; rows.len()],
-        bounds: vec![0, rows.len()],
-        query_ids: ["q"].into_iter().collect(),
-        columns,
-        ..Parts::default()
-    })
-    .unwrap()
+    let data = Dataset::dense(rows.concat(), rows[0].len(), vec![0.0; rows.len()], &[rows.len()]).unwrap();
+    data.with_columns(columns).unwrap()
 }
 
 #[test]
@@ -104,7 +97,7 @@ fn the_rows_would_show_a_wrong_test() {
         let (width, base) = (ensemble(&ranker).width(), ensemble(&ranker).base()[0]);
         let mut trees = ensemble(&ranker).trees().to_vec();
         trees.iter_mut().for_each(nudge);
-        answer.is_near(&scores(&Ensemble::sum(width, base, trees).unwrap(), &answer.rows()))
+        answer.is_near(&scores(&TreeEnsemble::sum(width, base, trees).unwrap(), &answer.rows()))
     };
     for answer in Answer::all().iter().filter(|a| a.file != "lightgbm-constant.txt") {
         let up: fn(&mut Tree) = |tree| tree.thresholds.iter_mut().for_each(|t| *t = t.next_up());
@@ -216,7 +209,7 @@ fn assert_lightgbm_scores_alike(ranker: &Ranker, rows: &[Vec<f32>]) {
 }
 
 /// The same trees, with values in single precision, their nodes in whatever order.
-fn assert_same_trees(found: &Ensemble, expected: &Ensemble) {
+fn assert_same_trees(found: &TreeEnsemble, expected: &TreeEnsemble) {
     fn assert_same(found: (&Tree, Child), expected: (&Tree, Child)) {
         let ((a, at_a), (b, at_b)) = (found, expected);
         match (at_a, at_b) {

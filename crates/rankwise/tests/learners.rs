@@ -100,9 +100,9 @@ fn every_loss_is_learned_by(scorer: ScorerKind, settings: &str) {
         let recipe = Recipe::new(name).scorer(scorer.name()).set_all(settings.parse().unwrap());
         let ranker = recipe.fit(&train, None, Start::default(), &mut Silent::default()).unwrap();
         let is_right = match scorer {
-            ScorerKind::Linear => matches!(ranker.model, Model::Linear { .. }),
-            ScorerKind::Trees => matches!(ranker.model, Model::Ensemble(_)),
-            ScorerKind::Network => matches!(ranker.model, Model::Mlp(_)),
+            ScorerKind::Linear => matches!(ranker.model, Model::Linear(_)),
+            ScorerKind::Trees => matches!(ranker.model, Model::Trees(_)),
+            ScorerKind::Network => matches!(ranker.model, Model::Network(_)),
         };
         assert!(is_right, "{name}");
         let (learned, blind) = (mean_ndcg(&ranker, &test), blind(&test));

@@ -1,7 +1,7 @@
 //! Evaluation over queries: means, weights, notes, errors, and equal results for any number of threads.
 
 use rand::RngExt;
-use rankwise::data::{Dataset, Features, Parts};
+use rankwise::data::Dataset;
 use rankwise::metrics::{
     Conventions, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists, parse_list, preset,
 };
@@ -9,15 +9,9 @@ use rankwise::rng;
 
 /// Three queries: one ranked well, one without relevant documents, one with all scores equal; weights 1, 2 and 3.
 fn small() -> (Dataset, Vec<f64>) {
-    let data = Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![0.0; 6] },
-        labels: vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0],
-        bounds: vec![0, 2, 4, 6],
-        query_ids: ["good", "empty", "tied"].into_iter().collect(),
-        document_ids: Some(["a", "b", "c", "d", "e", "f"].into_iter().collect()),
-        query_weights: Some(vec![1.0, 2.0, 3.0]),
-        ..Parts::default()
-    });
+    let data = Dataset::dense(vec![0.0; 6], 1, vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0], &[2, 2, 2])
+        .and_then(|data| data.with_query_weights(vec![1.0, 2.0, 3.0]))
+        .and_then(|data| data.with_document_ids(["a", "b", "c", "d", "e", "f"]));
     (data.unwrap(), vec![2.0, 1.0, 2.0, 1.0, 5.0, 5.0])
 }
 

@@ -1,27 +1,39 @@
 //! Model files: damaged, foreign, newer and hostile ones are refused with a reason, and never panic.
 
 use proptest::prelude::*;
-use rankwise::data::{Columns, Dataset, Features, Normalizer, Parts};
+use rankwise::data::{Columns, Dataset, Normalizer};
 use rankwise::metrics::Conventions;
-use rankwise::models::{Activation, Layer, LearnerCard, Mlp, Model, Outcome, Ranker, Record};
+use rankwise::models::{
+    Activation, Layer, LearnerCard, Model, NeuralNetwork, OrdinalModel, Outcome, Provenance, Ranker, Record,
+};
 
 fn example() -> Ranker {
-    Ranker {
+    let provenance = Provenance {
         learner: LearnerCard { name: "x".into(), title: "X".into(), citations: vec!["a2000b".into()] },
         parameters: "c = 0.1\nname = \"é\"".parse().unwrap(),
         metric: "ndcg@10".into(),
         conventions: Conventions::default(),
         seed: u64::MAX >> 1,
-        normalizer: Some(Normalizer::parse("log,min-max").unwrap()),
-        columns: Columns { first_id: 0, names: Some(vec!["a".into(), "b".into(), "c".into()]) },
+        scorer: Some("linear".into()),
+        data: Some("xxh3:0123".into()),
+        version: Some("1.2.3".into()),
         record: Record {
             outcome: Outcome::Converged,
             rounds: 3,
             figures: vec![("gap".into(), 1e-300)],
             notes: vec!["a \"quoted\" note".into()],
         },
-        model: Model::Linear { weights: vec![0.1, -1.0 / 3.0, 1e-45], bias: f64::MAX },
-    }
+    };
+    let columns = Columns { first_id: 0, names: Some(vec!["a".into(), "b".into(), "c".into()]) };
+    let model = Model::linear(vec![0.1, -1.0 / 3.0, 1e-45], f64::MAX);
+    Ranker::new(model, columns, Some(Normalizer::parse("log,min-max").unwrap()), provenance).unwrap()
+}
+
+/// The example with another model.
+fn with_model(model: Model) -> Ranker {
+    let mut ranker = example();
+    ranker.model = model;
+    ranker
 }
 
 fn text() -> String {
@@ -60,13 +72,13 @@ fn every_kind_of_damage_has_its_own_message() {
     assert_eq!(refusal(""), "it is empty or cut short");
     assert_eq!(refusal(&text()[..200]), "it is empty or cut short");
     assert!(refusal("0 qid:1 1:0.5\n").starts_with("it is not a JSON document"));
-    assert!(refusal("{\"a\": 1}").contains("does not say that it is a rankwise-model"));
-    assert!(refusal(&text().replace("\"version\": 1", "\"version\": 2")).contains("use a newer one"));
-    assert!(refusal(&text().replace("\"version\": 1", "\"version\": 0")).contains("no valid format version"));
+    assert!(refusal("{\"a\": 1}").contains("not marked as a rankwise-model"));
+    assert!(refusal(&text().replace("\"version\": 2", "\"version\": 3")).contains("use a newer one"));
+    assert!(refusal(&text().replace("\"version\": 2", "\"version\": 0")).contains("no valid format version"));
     assert!(refusal(&text().replace("-0.333", "-0.334")).contains("checksum"));
     assert!(refusal(&forged("\"kind\":\"linear\"", "\"kind\":\"oracle\"")).contains("oracle"));
     assert!(refusal(&forged("\"rounds\":3", "\"rounds\":3,\"extra\":1")).contains("extra"));
-    assert!(refusal(&forged("[\"a\",\"b\",\"c\"]", "[\"a\"]")).contains("as many features"));
+    assert!(refusal(&forged("[\"a\",\"b\",\"c\"]", "[\"a\"]")).contains("another number of features"));
     assert!(refusal(&forged("\"weights\":[", "\"weights\":[1e999,")).contains("out of range"));
     assert!(refusal(&forged("\"first_id\":0", "\"first_id\":4000000000")).contains("first feature"));
     assert!(
@@ -79,7 +91,7 @@ fn every_kind_of_damage_has_its_own_message() {
 fn a_model_with_thresholds_comes_back_and_broken_ones_are_refused() {
     let with = |thresholds: &[f64], grades: &[f32]| {
         let (weights, thresholds) = (vec![1.0, 2.0, 3.0], thresholds.to_vec());
-        Ranker { model: Model::Ordinal { weights, thresholds, grades: grades.to_vec() }, ..example() }
+        with_model(Model::Ordinal(OrdinalModel { weights, thresholds, grades: grades.to_vec() }))
     };
     let whole = with(&[-0.1, 0.7, 0.7], &[0.0, 0.1, 2.0, 4.0]);
     assert_eq!(Ranker::from_bytes(&whole.to_bytes()).unwrap(), whole);
@@ -90,7 +102,7 @@ fn a_model_with_thresholds_comes_back_and_broken_ones_are_refused() {
         (&[0.5, 0.4], &[0.0, 1.0, 2.0], "thresholds are not finite and ascending"),
         (&[0.4, 0.5], &[0.0, 2.0, 1.0], "grades are not finite and ascending"),
         (&[0.4, 0.5], &[0.0, 1.0, 1.0], "grades are not finite and ascending"),
-        (&[f64::NAN], &[0.0, 1.0], "a field is not as it should be"),
+        (&[f64::NAN], &[0.0, 1.0], "a field is not valid"),
     ] {
         let bytes = with(thresholds, grades).to_bytes();
         let error = Ranker::from_bytes(&bytes).unwrap_err().to_string();
@@ -105,19 +117,20 @@ fn a_network_comes_back_and_broken_ones_are_refused() {
     let hidden =
         Layer { outputs: 2, weights: vec![0.1, -2.0, 1e-45, 3.5, 0.0, f32::MAX], biases: vec![-0.3, 7.0] };
     let last = Layer { outputs: 1, weights: vec![0.7, -1.0 / 3.0], biases: vec![0.9] };
-    let mlp =
-        Mlp::new(vec![1.5, 0.0, -2.0], vec![0.5, 0.0, 4.0], Activation::Tanh, vec![hidden, last]).unwrap();
-    let whole = Ranker { model: Model::Mlp(mlp), ..example() };
+    let network =
+        NeuralNetwork::new(vec![1.5, 0.0, -2.0], vec![0.5, 0.0, 4.0], Activation::Tanh, vec![hidden, last])
+            .unwrap();
+    let whole = with_model(Model::Network(network));
     assert_eq!(Ranker::from_bytes(&whole.to_bytes()).unwrap(), whole);
     let text = String::from_utf8(whole.to_bytes()).unwrap();
     for (from, to, expected) in [
         ("\"outputs\":2", "\"outputs\":18446744073709551615", "biases for 18446744073709551615 units"),
         ("\"outputs\":2", "\"outputs\":0", "biases for 0 units"),
-        ("\"outputs\":1", "\"outputs\":-1", "a field is not as it should be"),
+        ("\"outputs\":1", "\"outputs\":-1", "a field is not valid"),
         ("\"biases\":[0.8", "\"biases\":[1e39,0.8", "2 biases for 1 units"),
-        ("[0.5,0.0,4.0]", "[0.5,0.0,1e300]", "no finite number"),
+        ("[0.5,0.0,4.0]", "[0.5,0.0,1e300]", "not finite"),
         ("[0.5,0.0,4.0]", "[0.5,0.0]", "3 means and 2 factors"),
-        ("[0.5,0.0,4.0]", "[0.5,null,4.0]", "a field is not as it should be"),
+        ("[0.5,0.0,4.0]", "[0.5,null,4.0]", "a field is not valid"),
         ("\"tanh\"", "\"softmax\"", "softmax"),
         ("\"means\"", "\"extra\":1,\"means\"", "extra"),
         ("[1.5,0.0,-2.0]", "[]", "no features"),
@@ -140,22 +153,15 @@ fn a_file_that_is_no_model_is_named() {
 fn data(first_id: u32, names: Option<&[&str]>, width: usize, values: Vec<f32>) -> Dataset {
     let names = names.map(|n| n.iter().map(|n| n.to_string()).collect());
     let rows = values.len() / width;
-    Dataset::new(Parts {
-        features: Features::Dense { width, values },
-        labels: vec![0.0; rows],
-        bounds: vec![0, rows],
-        query_ids: ["q"].into_iter().collect(),
-        columns: Columns { first_id, names },
-        ..Parts::default()
-    })
-    .unwrap()
+    let data = Dataset::dense(values, width, vec![0.0; rows], &[rows]).unwrap();
+    data.with_columns(Columns { first_id, names }).unwrap()
 }
 
 fn linear(first_id: u32, names: Option<&[&str]>) -> Ranker {
     let mut ranker = example();
     ranker.normalizer = None;
     ranker.columns = data(first_id, names, 3, vec![0.0; 3]).columns().clone();
-    ranker.model = Model::Linear { weights: vec![1.0, 10.0, 100.0], bias: 0.5 };
+    ranker.model = Model::linear(vec![1.0, 10.0, 100.0], 0.5);
     ranker
 }
 
@@ -183,7 +189,7 @@ fn numbered_features_must_count_alike_and_may_end_early() {
 #[test]
 fn a_score_that_is_not_finite_is_an_error() {
     let mut ranker = linear(1, None);
-    ranker.model = Model::Linear { weights: vec![1e300, 0.0, 0.0], bias: 0.0 };
+    ranker.model = Model::linear(vec![1e300, 0.0, 0.0], 0.0);
     let error = ranker.score(&data(1, None, 3, vec![1e38, 0.0, 0.0])).unwrap_err().to_string();
     assert!(error.contains("document 1"), "{error}");
 }

@@ -7,7 +7,7 @@ use rankwise::data::{Dataset, Features, Parts};
 use rankwise::learners::LinearParameters;
 use rankwise::learners::ordinal::oc_svm::OcSvm;
 use rankwise::losses::ThresholdConstraints;
-use rankwise::models::{Model, Ranker};
+use rankwise::models::{Model, OrdinalModel, Ranker};
 use rankwise::recipe::{Recipe, Start};
 use rankwise::rng;
 use rankwise::watch::Silent;
@@ -103,7 +103,7 @@ fn learn(train: &Dataset, c: f64, constraints: ThresholdConstraints) -> Ranker {
 
 /// The objective at the model's own weights and thresholds, by the formula.
 fn objective(data: &Dataset, model: &Model, constraints: ThresholdConstraints, c: f64) -> f64 {
-    let Model::Ordinal { weights, thresholds, .. } = model else { panic!("an ordinal model") };
+    let Model::Ordinal(OrdinalModel { weights, thresholds, .. }) = model else { panic!("an ordinal model") };
     let (mut loss, mut total) = (0.0, 0.0);
     for query in data.queries() {
         for (row, &label) in query.rows().zip(query.labels()) {
@@ -136,7 +136,9 @@ fn the_optimum_is_that_of_an_independent_solver() {
             assert!((reached - optimum).abs() < 1e-6 * optimum, "{what}: {reached} for {optimum}");
             let claimed = fitted.record.figures.iter().find(|(n, _)| n == "primal objective").unwrap().1;
             assert!((reached - claimed).abs() < 1e-9 * claimed, "{what}: {reached}, said to be {claimed}");
-            let Model::Ordinal { weights: found, thresholds, .. } = &fitted.model else { panic!("{what}") };
+            let Model::Ordinal(OrdinalModel { weights: found, thresholds, .. }) = &fitted.model else {
+                panic!("{what}")
+            };
             // ½‖w − w*‖² is at most the gap, since the objective is strongly convex.
             let distance: f64 = found.iter().zip(&weights).map(|(a, b)| (a - b).powi(2)).sum();
             assert!(0.5 * distance < 1e-5 * optimum, "{what}: {found:?} for {weights:?}");

@@ -4,7 +4,7 @@
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettingsBuilder, DefaultSolver, IPSolver, NonnegativeConeT};
 use rand::RngExt;
-use rankwise::data::{Dataset, Features, Parts};
+use rankwise::data::Dataset;
 use rankwise::losses::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge};
 use rankwise::rng;
 use rankwise::solvers::{
@@ -22,17 +22,8 @@ fn small_data(seed: u64) -> Dataset {
     let values = (0..documents * WIDTH).map(|_| random.random::<f32>() * 2.0 - 1.0).collect();
     let mut labels: Vec<f32> = (0..documents).map(|_| random.random_range(0..4) as f32 / 2.0).collect();
     labels[13..15].fill(1.0);
-    let mut bounds = vec![0];
-    SIZES.iter().for_each(|size| bounds.push(bounds[bounds.len() - 1] + size));
-    Dataset::new(Parts {
-        features: Features::Dense { width: WIDTH, values },
-        labels,
-        bounds,
-        query_ids: (0..SIZES.len()).map(|q| format!("q{q}")).collect(),
-        query_weights: Some(vec![1.0, 2.0, 1.0, 0.5, 1.0]),
-        ..Parts::default()
-    })
-    .unwrap()
+    let data = Dataset::dense(values, WIDTH, labels, &SIZES).unwrap();
+    data.with_query_weights(vec![1.0, 2.0, 1.0, 0.5, 1.0]).unwrap()
 }
 
 /// `xᵢ − xⱼ` of each pair, and its weight in the risk.
@@ -235,14 +226,7 @@ fn newton_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn newton_stays_finite_on_degenerate_data() {
     for (values, labels) in [([1.0, 2.0, 3.0], [1.0; 3]), ([1e38, -1e38, 3e38], [0.0, 1.0, 2.0])] {
-        let data = Dataset::new(Parts {
-            features: Features::Dense { width: 1, values: values.to_vec() },
-            labels: labels.to_vec(),
-            bounds: vec![0, 3],
-            query_ids: ["q"].into_iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap();
+        let data = Dataset::dense(values.to_vec(), 1, labels.to_vec(), &[3]).unwrap();
         for c in [1e-6, 1.0, 1e6] {
             let risk = LinearRisk::new(&data, SquaredPairHinge::default(), 1);
             let fit = NewtonCg { c, gap: 1e-3, rounds: 100 }.minimize(&risk, &mut Silent::default());

@@ -4,8 +4,8 @@ use crate::{interrupt, output, table};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use rankwise::data::Dataset;
+use rankwise::models::Ranker;
 use rankwise::models::insight::{Explainer, write_contributions};
-use rankwise::models::{Model, Ranker};
 use rankwise::rank::Ranking;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -92,13 +92,9 @@ impl Explain {
             let documents: Vec<_> = explained.iter().map(|e| e.as_json(&data, &ranker)).collect();
             return output::print_json(&json!({ "base": explainer.base(), "documents": documents }));
         }
-        let base = match ranker.model {
-            Model::Ensemble(_) => "base (mean in training)",
-            _ => "bias",
-        };
         let texts: Vec<String> = explained
             .iter()
-            .map(|e| e.as_text(&data, &ranker, self.features, (base, explainer.base())))
+            .map(|e| e.as_text(&data, &ranker, self.features, (explainer.base_name(), explainer.base())))
             .collect();
         output::print(&texts.join("\n"))
     }

@@ -4,8 +4,8 @@ use crate::measuring::Measuring;
 use crate::{output, table};
 use anyhow::Result;
 use clap::Args;
+use rankwise::models::Ranker;
 use rankwise::models::insight::{Permutation, PermutationImportance, Splits, splits};
-use rankwise::models::{Model, Ranker};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -57,13 +57,8 @@ impl Importance {
         let metric = self.measuring.metric(&self.metric)?;
         let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
         let permutation = Permutation { metric, repeats: self.repeats as usize, seed: self.seed };
-        let found = Found {
-            shuffled: permutation.importance(&ranker.model, &data)?,
-            splits: match &ranker.model {
-                Model::Ensemble(ensemble) => Some(splits(ensemble)),
-                _ => None,
-            },
-        };
+        let found =
+            Found { shuffled: permutation.importance(&ranker.model, &data)?, splits: splits(&ranker.model) };
         if self.json {
             return output::print_json(&self.as_json(&found, &ranker)?);
         }

@@ -1,7 +1,7 @@
 use crate::{network, output, table, trees};
 use anyhow::{Result, bail};
 use clap::Args;
-use rankwise::models::{Model, Ranker};
+use rankwise::models::{LinearModel, Model, OrdinalModel, Ranker};
 use std::path::PathBuf;
 
 /// Tell what a model is: learner, parameters, training record, weights, trees or layers.
@@ -37,21 +37,21 @@ impl Inspect {
             return output::print_json(&serde_json::to_value(&ranker)?);
         }
         let learned = match &ranker.model {
-            Model::Linear { weights, bias } => {
+            Model::Linear(LinearModel { weights, bias }) => {
                 format!("{}bias {}\n", largest(weights, &ranker, self.top), table::six(*bias))
             }
-            Model::Ordinal { weights, thresholds, grades } => {
+            Model::Ordinal(OrdinalModel { weights, thresholds, grades }) => {
                 format!("{}\n{}", largest(weights, &ranker, self.top), steps(thresholds, grades))
             }
-            Model::Ensemble(ensemble) => trees::describe(ensemble, &ranker, self.top),
-            Model::Mlp(mlp) => network::describe(mlp, &ranker, self.top),
+            Model::Trees(ensemble) => trees::describe(ensemble, &ranker, self.top),
+            Model::Network(mlp) => network::describe(mlp, &ranker, self.top),
             _ => String::new(),
         };
         output::print(&format!("{}\n{learned}", summary(&ranker)))
     }
 
     fn show_tree(&self, ranker: &Ranker, number: usize) -> Result<()> {
-        let Model::Ensemble(ensemble) = &ranker.model else {
+        let Model::Trees(ensemble) = &ranker.model else {
             bail!("{} is not made of trees, so that --tree has nothing to show", self.model.display());
         };
         let tree = trees::tree(ensemble, number)?;

@@ -150,10 +150,10 @@ impl VerifyExport {
         if expected.missing_as_zero {
             text += &line("The target takes missing values as 0, unlike the model: made-up rows have none.");
         }
-        if expected.lacks != 0.0 {
+        if expected.omitted_bias != 0.0 {
             text += &line(&format!(
                 "The file lacks the model's bias of {}, which is allowed for.",
-                expected.lacks
+                expected.omitted_bias
             ));
         }
         for c in compared {

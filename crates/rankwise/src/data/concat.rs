@@ -103,14 +103,8 @@ mod tests {
     use super::*;
 
     fn set(ids: &[&str], features: Features) -> Dataset {
-        Dataset::new(Parts {
-            features,
-            labels: vec![1.0; ids.len()],
-            bounds: (0..=ids.len()).collect(),
-            query_ids: ids.iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap()
+        let data = Dataset::from_features(features, vec![1.0; ids.len()], &vec![1; ids.len()]).unwrap();
+        data.with_query_ids(ids).unwrap()
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! The data set: labelled feature rows in queries.
 
-use super::{Features, MAX_FEATURES, Query, Row, Texts};
+use super::rows::{any_infinite, infinite_value};
+use super::{Features, MAX_FEATURES, Query, Row, Rows, Texts};
 use crate::error::{Error, Result};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// The names of the columns of a data set.
+/// The names of the feature columns of a data set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
-    /// The id of the first column in text formats: 1 in LETOR files, 0 in some SVMlight files.
+    /// The number that text formats give the first column: 1 in LETOR files, 0 in some SVMlight ones.
     pub first_id: u32,
-    /// Names, if the source has them, as in a CSV header.
+    /// Names, if the source has them (a CSV header).
     pub names: Option<Vec<String>>,
 }
 
@@ -22,7 +22,7 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// The name of `column` (from 0), or its id in text files.
+    /// The name of `column` (from 0), or its id in text files if it has no name.
     pub fn name(&self, column: usize) -> String {
         match &self.names {
             Some(names) => names[column].clone(),
@@ -31,41 +31,37 @@ impl Columns {
     }
 }
 
-/// Everything a data set is made of, before it is checked. See [`Dataset::new`].
+/// The parts of a data set before they are checked. See [`Dataset::new`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
     /// One row per document.
     pub features: Features,
-    /// One relevance label per document; a finite number.
+    /// One relevance label per document: any finite number.
     pub labels: Vec<f32>,
-    /// Where each query starts; one more than there are queries, from 0 to the number of documents.
+    /// Where each query starts, from 0 to the number of documents: one entry more than there are queries.
     pub bounds: Vec<usize>,
-    /// One id per query; all different.
+    /// One id per query, all different.
     pub query_ids: Texts,
-    /// What the columns are called.
+    /// The names of the feature columns.
     pub columns: Columns,
-    /// The text after `#` on each line, if any line has it.
+    /// What followed `#` on each line, if any line had it.
     pub comments: Option<Texts>,
-    /// One id per document, if the source has a column for it.
+    /// One id per document, if the source has them.
     pub document_ids: Option<Texts>,
-    /// One weight per query: finite, not negative.
+    /// One weight per query: finite and not negative.
     pub query_weights: Option<Vec<f32>>,
-    /// The position at which each document was shown, from 1; 0 if it is unknown.
+    /// The position at which each document was shown, from 1; 0 if it is not known.
     pub positions: Option<Vec<u32>>,
 }
 
-/// Labelled documents with feature rows, grouped by query, in the order of their source.
+/// Labelled documents with feature rows, grouped in queries, in the order of their source.
 ///
 /// ```
-/// use rankwise::data::{Dataset, Features, Parts};
-/// let data = Dataset::new(Parts {
-///     features: Features::Dense { width: 2, values: vec![0.1, 0.9, 0.4, 0.0, 0.7, 0.2] },
-///     labels: vec![1.0, 0.0, 2.0],
-///     bounds: vec![0, 2, 3],
-///     query_ids: ["apple", "pear"].into_iter().collect(),
-///     ..Parts::default()
-/// })?;
+/// use rankwise::data::Dataset;
+/// let values = vec![0.1, 0.9, 0.4, 0.0, 0.7, 0.2];
+/// let data = Dataset::dense(values, 2, vec![1.0, 0.0, 2.0], &[2, 1])?.with_query_ids(["apple", "pear"])?;
 /// assert_eq!(data.queries().map(|q| q.len()).collect::<Vec<_>>(), [2, 1]);
+/// assert_eq!(data.query(1).id(), "pear");
 /// # Ok::<(), rankwise::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -74,7 +70,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Checks that the parts fit together.
+    /// Puts the parts together. Fails if they do not fit.
     pub fn new(parts: Parts) -> Result<Self> {
         check_bounds(&parts)?;
         check_features(&parts)?;
@@ -82,15 +78,68 @@ impl Dataset {
         Ok(Dataset { parts })
     }
 
-    /// Dense rows, `width` values each; query by query, `sizes` documents each. Queries are called 1, 2, ….
+    /// Documents with `width` feature values each, one after the other, and a label each. Query `q` has the next
+    /// `sizes[q]` documents. Query ids are `1`, `2` and so on, until [`with_query_ids`](Dataset::with_query_ids).
     pub fn dense(values: Vec<f32>, width: usize, labels: Vec<f32>, sizes: &[usize]) -> Result<Self> {
-        let mut bounds = vec![0];
-        for size in sizes {
-            bounds.push(bounds[bounds.len() - 1] + size);
-        }
+        Dataset::from_features(Features::Dense { width, values }, labels, sizes)
+    }
+
+    /// The same with sparse rows over `width` columns (CSR): document `d` has the columns and values at
+    /// `starts[d]..starts[d + 1]`, with its columns ascending. Values that are not given are 0.
+    pub fn sparse(
+        starts: Vec<usize>,
+        columns: Vec<u32>,
+        values: Vec<f32>,
+        width: usize,
+        labels: Vec<f32>,
+        sizes: &[usize],
+    ) -> Result<Self> {
+        Dataset::from_features(Features::Sparse { width, starts, columns, values }, labels, sizes)
+    }
+
+    /// The same with features in either layout.
+    pub fn from_features(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Result<Self> {
+        let bounds = bounds_of(sizes, labels.len())?;
         let query_ids = (1..=sizes.len()).map(|q| q.to_string()).collect();
-        let features = Features::Dense { width, values };
         Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() })
+    }
+
+    /// Sets the ids of the queries.
+    pub fn with_query_ids<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Result<Self> {
+        self.with(|parts| parts.query_ids = ids.into_iter().collect())
+    }
+
+    /// Sets one weight per query.
+    pub fn with_query_weights(self, weights: Vec<f32>) -> Result<Self> {
+        self.with(|parts| parts.query_weights = Some(weights))
+    }
+
+    /// Sets the names of the feature columns, or the number of the first.
+    pub fn with_columns(self, columns: Columns) -> Result<Self> {
+        self.with(|parts| parts.columns = columns)
+    }
+
+    /// Sets the names of the feature columns.
+    pub fn with_feature_names<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Result<Self> {
+        self.with(|parts| parts.columns.names = Some(names.into_iter().map(Into::into).collect()))
+    }
+
+    /// Sets the ids of the documents.
+    pub fn with_document_ids<T: AsRef<str>>(self, ids: impl IntoIterator<Item = T>) -> Result<Self> {
+        self.with(|parts| parts.document_ids = Some(ids.into_iter().collect()))
+    }
+
+    /// Sets the positions at which documents were shown, from 1; 0 if a position is not known.
+    pub fn with_positions(self, positions: Vec<u32>) -> Result<Self> {
+        self.with(|parts| parts.positions = Some(positions))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Result<Self> {
+        change(&mut self.parts);
+        check_bounds(&self.parts)?;
+        check_names(&self.parts)?;
+        check_optional(&self.parts)?;
+        Ok(self)
     }
 
     /// Takes the data set apart, to change it and put it together again.
@@ -101,6 +150,11 @@ impl Dataset {
     /// The parts.
     pub fn parts(&self) -> &Parts {
         &self.parts
+    }
+
+    /// The features of all documents, for scoring.
+    pub fn rows(&self) -> Rows<'_> {
+        Rows::of_features(&self.parts.features, self.len())
     }
 
     /// Number of documents.
@@ -128,12 +182,12 @@ impl Dataset {
         self.parts.features.row(index)
     }
 
-    /// What the columns are called.
+    /// The names of the feature columns.
     pub fn columns(&self) -> &Columns {
         &self.parts.columns
     }
 
-    /// Where each query starts; one more than there are queries.
+    /// Where each query starts: one entry more than there are queries.
     pub fn bounds(&self) -> &[usize] {
         &self.parts.bounds
     }
@@ -143,7 +197,7 @@ impl Dataset {
         self.parts.bounds.len() - 1
     }
 
-    /// Query number `index`; panics when there is none.
+    /// Query number `index`, from 0. Panics if there is none.
     pub fn query(&self, index: usize) -> Query<'_> {
         assert!(index < self.query_count(), "query {index} of {}", self.query_count());
         Query { data: self, index }
@@ -154,7 +208,7 @@ impl Dataset {
         (0..self.query_count()).map(|index| Query { data: self, index })
     }
 
-    /// The id of document `index`: its own, or the `docid = …` of its comment.
+    /// The id of document `index`: its own, or the one in its comment (`docid = …`).
     pub fn document_id(&self, index: usize) -> Option<&str> {
         match &self.parts.document_ids {
             Some(ids) => Some(ids.get(index)),
@@ -167,15 +221,15 @@ impl Dataset {
         self.parts.comments.as_ref().map(|c| c.get(index))
     }
 
-    /// The queries named by `chosen`, in that order, with all their documents.
+    /// The queries with the numbers `chosen`, in that order, with all their documents.
     pub fn select_queries(&self, chosen: &[usize]) -> Dataset {
         let rows: Vec<usize> =
             chosen.iter().flat_map(|&q| self.parts.bounds[q]..self.parts.bounds[q + 1]).collect();
         self.select_rows(&rows)
     }
 
-    /// The documents named by `rows`, in that order. Those of one query must be adjacent; queries without documents
-    /// are dropped.
+    /// The documents with the numbers `rows`, in that order. Those of one query must be adjacent. Queries without
+    /// documents are left out.
     pub fn select_rows(&self, rows: &[usize]) -> Dataset {
         let p = &self.parts;
         let texts = |t: &Texts| rows.iter().map(|&r| t.get(r)).collect::<Texts>();
@@ -207,6 +261,26 @@ impl Dataset {
 pub(super) fn document_id_in(comment: &str) -> Option<&str> {
     let (_, after) = comment.split_once("docid")?;
     after.trim_start().strip_prefix('=')?.split_whitespace().next()
+}
+
+/// Where each query starts, of queries with these numbers of documents.
+pub(crate) fn bounds_of(sizes: &[usize], documents: usize) -> Result<Vec<usize>> {
+    let mut bounds = Vec::with_capacity(sizes.len() + 1);
+    bounds.push(0);
+    let mut end = 0usize;
+    for (q, &size) in sizes.iter().enumerate() {
+        if size == 0 {
+            return Err(Error::data(format!("query {} has no documents", q + 1)));
+        }
+        end = end.saturating_add(size);
+        bounds.push(end);
+    }
+    match end == documents {
+        true => Ok(bounds),
+        false => {
+            Err(Error::data(format!("the queries have {end} documents in total, and the data {documents}")))
+        }
+    }
 }
 
 fn check_bounds(parts: &Parts) -> Result<()> {
@@ -248,10 +322,14 @@ fn check_features(parts: &Parts) -> Result<()> {
     if !fits {
         return Err(Error::data(format!("the feature matrix does not have {n} rows of {width} columns")));
     }
-    // Chunks of 256 KiB are large enough for a thread.
-    if parts.features.values().par_chunks(1 << 16).any(|values| values.iter().any(|x| x.is_infinite())) {
-        return Err(Error::data("a feature value is infinite; use NaN for what is missing"));
+    if any_infinite(parts.features.values()) {
+        return Err(infinite_value());
     }
+    check_names(parts)
+}
+
+fn check_names(parts: &Parts) -> Result<()> {
+    let width = parts.features.width();
     match &parts.columns.names {
         Some(names) if names.len() != width => {
             Err(Error::data(format!("{} feature names for {width} columns", names.len())))
@@ -284,21 +362,34 @@ mod tests {
     use super::*;
 
     fn three_queries() -> Dataset {
-        Dataset::new(Parts {
-            features: Features::Sparse {
-                width: 3,
-                starts: vec![0, 1, 3, 3, 4],
-                columns: vec![2, 0, 1, 1],
-                values: vec![0.5, 1.0, 2.0, 3.0],
-            },
-            labels: vec![0.0, 1.0, 2.0, 0.0],
-            bounds: vec![0, 2, 3, 4],
-            query_ids: ["a", "b", "c"].into_iter().collect(),
-            comments: Some(["docid = x1 inc = 1", "", "docid=x3", "note"].into_iter().collect()),
-            query_weights: Some(vec![1.0, 2.0, 3.0]),
-            ..Parts::default()
-        })
-        .unwrap()
+        let (starts, columns) = (vec![0, 1, 3, 3, 4], vec![2, 0, 1, 1]);
+        let (values, labels) = (vec![0.5, 1.0, 2.0, 3.0], vec![0.0, 1.0, 2.0, 0.0]);
+        Dataset::sparse(starts, columns, values, 3, labels, &[2, 1, 1])
+            .and_then(|data| data.with_query_ids(["a", "b", "c"]))
+            .and_then(|data| data.with_query_weights(vec![1.0, 2.0, 3.0]))
+            .and_then(|data| {
+                let comments = ["docid = x1 inc = 1", "", "docid=x3", "note"];
+                data.with(|parts| parts.comments = Some(comments.into_iter().collect()))
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn data_is_made_of_values_labels_and_sizes() {
+        let data =
+            |values: &[f32], sizes: &[usize]| Dataset::dense(values.to_vec(), 2, vec![1.0, 0.0, 2.0], sizes);
+        let values = [0.1, 0.9, 0.4, 0.0, 0.7, 0.2];
+        let made = data(&values, &[2, 1]).unwrap();
+        assert_eq!(made.bounds(), [0, 2, 3]);
+        assert_eq!(made.parts().query_ids.iter().collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(made.rows().row(2), Row::Dense(&[0.7, 0.2]));
+        let refused = |data: Result<Dataset>| data.unwrap_err().to_string();
+        assert!(refused(data(&values, &[2, 2])).contains("4 documents in total, and the data 3"));
+        assert!(refused(data(&values, &[3, 0])).contains("query 2 has no documents"));
+        assert!(refused(data(&values[..4], &[3])).contains("3 rows of 2 columns"));
+        assert!(refused(made.clone().with_query_ids(["a"])).contains("1 query ids for 2 queries"));
+        assert!(refused(made.clone().with_feature_names(["a"])).contains("1 feature names for 2 columns"));
+        assert!(refused(made.with_document_ids(["a"])).contains("1 document ids where 3"));
     }
 
     #[test]

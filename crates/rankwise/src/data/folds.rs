@@ -173,17 +173,11 @@ fn assign(queries: usize, ends: &[usize], order: SplitOrder) -> Vec<Vec<usize>> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Features, Parts};
 
     fn queries(n: usize) -> Dataset {
-        Dataset::new(Parts {
-            features: Features::Dense { width: 1, values: (0..2 * n).map(|i| i as f32).collect() },
-            labels: vec![0.0; 2 * n],
-            bounds: (0..=n).map(|q| 2 * q).collect(),
-            query_ids: (0..n).map(|q| q.to_string()).collect(),
-            ..Parts::default()
-        })
-        .unwrap()
+        let values = (0..2 * n).map(|i| i as f32).collect();
+        let data = Dataset::dense(values, 1, vec![0.0; 2 * n], &vec![2; n]).unwrap();
+        data.with_query_ids((0..n).map(|q| q.to_string())).unwrap()
     }
 
     fn ids(data: &Dataset) -> Vec<usize> {

@@ -10,11 +10,13 @@ pub mod folds;
 mod identical;
 pub mod normalize;
 mod query;
+mod rows;
 pub mod stats;
 pub mod synthetic;
 mod texts;
 
 pub use clean::{CLEANING, CleanReport, Cleaner};
+pub(crate) use dataset::bounds_of;
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
 pub use files::{
@@ -25,6 +27,8 @@ pub(crate) use files::{Source, push_f64, push_field, quoted};
 pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;
+pub use rows::Rows;
+pub(crate) use rows::RowsLayout;
 pub use stats::{Stats, stats};
 pub use synthetic::{SHAPES, Synth, SyntheticShape};
 pub use texts::Texts;

@@ -11,6 +11,7 @@
 //!
 //! The result for a query depends only on its own rows: a model stores its [`Normalizer`] and applies it again to score.
 
+use super::rows::{any_infinite, infinite_value};
 use super::{Dataset, Features};
 use crate::card::{self, Card};
 use crate::error::{Error, Result};
@@ -88,17 +89,39 @@ impl Normalizer {
         }
     }
 
-    /// Scales all queries of `data`. It is an error if a sparse matrix would become too large.
+    /// Scales all queries of `data`. Fails if a value becomes infinite, or if a sparse matrix would grow past what
+    /// memory can be expected to hold.
     pub fn apply(&self, data: Dataset) -> Result<Dataset> {
+        let mut parts = data.into_parts();
+        parts.features = self.apply_to_features(parts.features, &parts.bounds)?;
+        Dataset::new(parts)
+    }
+
+    /// Whether what a row becomes depends on the other rows of its query.
+    pub(crate) fn works_per_query(&self) -> bool {
         match self {
-            Normalizer::Chain(steps) => steps.iter().try_fold(data, |data, step| step.apply(data)),
-            Normalizer::Log => {
-                let mut parts = data.into_parts();
-                parts.features.values_mut().par_iter_mut().for_each(|x| *x = signed_log(*x));
-                Dataset::new(parts)
+            Normalizer::MinMax | Normalizer::ZScore => true,
+            Normalizer::Log => false,
+            Normalizer::Chain(steps) => steps.iter().any(Normalizer::works_per_query),
+        }
+    }
+
+    /// Scales the rows of queries that start at `bounds`.
+    pub(crate) fn apply_to_features(&self, mut features: Features, bounds: &[usize]) -> Result<Features> {
+        match self {
+            Normalizer::Chain(steps) => {
+                let step = |features, step: &Normalizer| step.apply_to_features(features, bounds);
+                return steps.iter().try_fold(features, step);
             }
-            Normalizer::MinMax => scale(data, Affine::min_max),
-            Normalizer::ZScore => scale(data, Affine::z_score),
+            Normalizer::Log => {
+                features.values_mut().par_iter_mut().for_each(|x| *x = signed_log(*x));
+            }
+            Normalizer::MinMax => features = scale(features, bounds, Affine::min_max)?,
+            Normalizer::ZScore => features = scale(features, bounds, Affine::z_score)?,
+        }
+        match any_infinite(features.values()) {
+            true => Err(infinite_value()),
+            false => Ok(features),
         }
     }
 }
@@ -226,20 +249,19 @@ impl Affine {
     }
 }
 
-fn scale(data: Dataset, map: fn(&Moments, usize) -> Affine) -> Result<Dataset> {
-    let mut parts = data.into_parts();
-    match &mut parts.features {
+fn scale(mut features: Features, bounds: &[usize], map: fn(&Moments, usize) -> Affine) -> Result<Features> {
+    match &mut features {
         Features::Dense { width: 0, .. } => {}
         Features::Dense { width, values } => {
             let width = *width;
-            let ends = parts.bounds[1..].iter().map(|b| b * width);
+            let ends = bounds[1..].iter().map(|b| b * width);
             split_at_ends(values, ends).into_par_iter().for_each(|rows| scale_dense(rows, width, map));
         }
         Features::Sparse { width, starts, columns, values } => {
-            let ends: Vec<usize> = parts.bounds[1..].iter().map(|&b| starts[b]).collect();
+            let ends: Vec<usize> = bounds[1..].iter().map(|&b| starts[b]).collect();
             let fills: Vec<Fill> = split_at_ends(values, ends.into_iter())
                 .into_par_iter()
-                .zip(parts.bounds.par_windows(2))
+                .zip(bounds.par_windows(2))
                 .map(|(rows, bounds)| {
                     scale_sparse(
                         rows,
@@ -258,11 +280,11 @@ fn scale(data: Dataset, map: fn(&Moments, usize) -> Affine) -> Result<Dataset> {
             }
             if filled > 0 {
                 let width = *width;
-                parts.features = fill(&parts.features, width, &parts.bounds, &fills);
+                features = fill(&features, width, bounds, &fills);
             }
         }
     }
-    Dataset::new(parts)
+    Ok(features)
 }
 
 /// `values` split at `ends`, which ascend to its length.

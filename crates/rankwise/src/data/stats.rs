@@ -112,11 +112,8 @@ pub struct FeatureStats {
 /// Computes statistics of a data set.
 ///
 /// ```
-/// # use rankwise::data::{Dataset, Features, Parts};
-/// # let data = Dataset::new(Parts {
-/// #     features: Features::Dense { width: 2, values: vec![0.1, 0.9, 0.4, 0.9] },
-/// #     labels: vec![1.0, 0.0], bounds: vec![0, 2], query_ids: ["a"].into_iter().collect(), ..Parts::default()
-/// # })?;
+/// # use rankwise::data::Dataset;
+/// # let data = Dataset::dense(vec![0.1, 0.9, 0.4, 0.9], 2, vec![1.0, 0.0], &[2])?;
 /// let stats = rankwise::data::stats(&data);
 /// assert_eq!(stats.documents, 2);
 /// assert_eq!(stats.constant_features, [1]);

@@ -3,14 +3,16 @@
 //! ```text
 //! {
 //! "format": "rankwise-model",
-//! "version": 1,
+//! "version": 2,
 //! "checksum": "xxh3:0f…",         of the exact bytes of the value that follows
-//! "ranker": { … }                 one field a line; long arrays stay on one line
+//! "ranker": { … }                 one field per line; long arrays stay on one line
 //! }
 //! ```
 //!
-//! JSON serves small and large models alike: an ensemble is a few arrays a tree, a thousand trees parse in
-//! milliseconds, and a path that ends in `.zst` or `.gz` compresses them.
+//! JSON is fast enough for large models: a tree is a few arrays, a thousand trees parse in milliseconds, and a path that
+//! ends in `.zst` or `.gz` is compressed.
+//!
+//! Version 2 added `scorer`, `data` and `version` to the ranker. Files of version 1 lack them and are read for ever.
 
 use super::{Ranker, interchange};
 use crate::data::{AtomicFile, Source};
@@ -22,15 +24,16 @@ use std::path::Path;
 
 const FORMAT: &str = "rankwise-model";
 
-/// Raised when older programs could no longer read the file rightly.
-const VERSION: u64 = 1;
+/// Raised when older programs can no longer read the file correctly. All versions from 1 to this one are read.
+const VERSION: u64 = 2;
 
-/// No model is larger.
+/// Larger files are refused.
 const MAX_BYTES: u64 = 1 << 32;
 
-/// A compressed file that grows more than so many times, beyond a few megabytes, is hostile.
+/// A compressed file that expands by a larger factor, beyond a few megabytes, is taken for an attack.
 const MAX_EXPANSION: u64 = 200;
 
+/// What tells whether a document is a model file that this version reads.
 #[derive(Deserialize)]
 struct Tag {
     format: Option<String>,
@@ -40,31 +43,29 @@ struct Tag {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope<'a> {
-    #[serde(rename = "format")]
-    _format: String,
-    #[serde(rename = "version")]
-    _version: u64,
+    format: String,
+    version: u64,
     checksum: String,
     #[serde(borrow)]
     ranker: &'a RawValue,
 }
 
 impl Ranker {
-    /// Writes the model to `path`, whole or not at all.
+    /// Writes the model to `path`. The file appears whole or not at all.
     pub fn save(&self, path: &Path) -> Result<()> {
         let mut file = AtomicFile::create(path)?;
         file.put(&self.to_bytes())?;
         file.commit()
     }
 
-    /// Reads a model from `path`: ours, or one of another tool, see [`interchange`](super::interchange).
+    /// Reads a model from `path`: ours, or one of another tool, see [`interchange`].
     pub fn load(path: &Path) -> Result<Ranker> {
         read_bytes(path).and_then(|bytes| Self::from_bytes(&bytes).map_err(|e| cannot_be_used(path, &e)))
     }
 
-    /// The bytes of the model's file.
+    /// The bytes of the model file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let ranker = one_field_a_line(self);
+        let ranker = one_field_per_line(self);
         let checksum = checksum(ranker.as_bytes());
         format!(
             "{{\n\"format\": \"{FORMAT}\",\n\"version\": {VERSION},\n\"checksum\": \"{checksum}\",\n\"ranker\": {ranker}\n}}\n"
@@ -72,25 +73,13 @@ impl Ranker {
         .into_bytes()
     }
 
-    /// Reads the bytes of a model's file: ours, or one of another tool.
+    /// Reads the bytes of a model file: ours, or one of another tool.
     pub fn from_bytes(bytes: &[u8]) -> Result<Ranker> {
         if let Some(foreign) = interchange::read(bytes) {
             return foreign;
         }
-        let tag: Tag = serde_json::from_slice(bytes).map_err(not_ours)?;
-        if tag.format.as_deref() != Some(FORMAT) {
-            return Err(Error::model(format!("it does not say that it is a {FORMAT}")));
-        }
-        match tag.version {
-            Some(VERSION) => {}
-            Some(newer) if newer > VERSION => {
-                return Err(Error::model(format!(
-                    "it has format version {newer} and this Rankwise reads up to {VERSION}; use a newer one"
-                )));
-            }
-            _ => return Err(Error::model("it has no valid format version")),
-        }
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(bad_field)?;
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes).map_err(|e| why_not(bytes, e))?;
+        Tag { format: Some(envelope.format), version: Some(envelope.version) }.check()?;
         if checksum(envelope.ranker.get().as_bytes()) != envelope.checksum {
             return Err(Error::model("its checksum does not match: it was damaged or edited"));
         }
@@ -100,7 +89,31 @@ impl Ranker {
     }
 }
 
-/// The bytes of a model's file of any format, taken out of `.gz` and `.zst`.
+impl Tag {
+    fn check(&self) -> Result<()> {
+        if self.format.as_deref() != Some(FORMAT) {
+            return Err(Error::model(format!("it is not marked as a {FORMAT}")));
+        }
+        match self.version {
+            Some(1..=VERSION) => Ok(()),
+            Some(newer) if newer > VERSION => Err(Error::model(format!(
+                "it has format version {newer} and this Rankwise reads up to {VERSION}; use a newer one"
+            ))),
+            _ => Err(Error::model("it has no valid format version")),
+        }
+    }
+}
+
+/// Why the bytes are not a model file: not JSON, not ours, of a newer version, or with a field that does not fit.
+fn why_not(bytes: &[u8], error: serde_json::Error) -> Error {
+    let tag: Result<Tag> = serde_json::from_slice(bytes).map_err(not_ours);
+    match tag.and_then(|tag| tag.check()) {
+        Err(reason) => reason,
+        Ok(()) => bad_field(error),
+    }
+}
+
+/// The bytes of a model file of any format, decompressed if its name ends in `.gz` or `.zst`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut source = Source::open(path)?;
     let limit = size_limit(path);
@@ -116,7 +129,7 @@ fn cannot_be_used(path: &Path, reason: &Error) -> Error {
     Error::model(format!("{} cannot be used as a model: {reason}", path.display()))
 }
 
-/// How many bytes to read of a file at the most.
+/// The largest number of bytes to read from a file.
 fn size_limit(path: &Path) -> u64 {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {
@@ -126,7 +139,7 @@ fn size_limit(path: &Path) -> u64 {
     }
 }
 
-/// A checksum for files: equal bytes have equal ones, and damage shows.
+/// A checksum that shows damage to a file.
 pub fn checksum(bytes: &[u8]) -> String {
     format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
 }
@@ -134,17 +147,17 @@ pub fn checksum(bytes: &[u8]) -> String {
 fn not_ours(error: serde_json::Error) -> Error {
     Error::model(match error.classify() {
         serde_json::error::Category::Eof => "it is empty or cut short".to_string(),
-        serde_json::error::Category::Data => "it is not a JSON document of the kind".to_string(),
+        serde_json::error::Category::Data => "it is not a JSON document of this kind".to_string(),
         _ => format!("it is not a JSON document: {error}"),
     })
 }
 
 fn bad_field(error: serde_json::Error) -> Error {
-    Error::model(format!("a field is not as it should be: {error}"))
+    Error::model(format!("a field is not valid: {error}"))
 }
 
-/// Pretty enough to read, without spreading a thousand weights over a thousand lines.
-fn one_field_a_line(ranker: &Ranker) -> String {
+/// Readable, without spreading a thousand weights over a thousand lines.
+fn one_field_per_line(ranker: &Ranker) -> String {
     let value = serde_json::to_value(ranker).expect("a ranker has string keys only");
     let fields = value.as_object().expect("a ranker is an object");
     let lines: Vec<String> = fields.iter().map(|(key, value)| format!("  \"{key}\": {value}")).collect();

@@ -1,117 +1,139 @@
-//! What is learned? A few model shapes that give scores, and the file they are kept in.
+//! What is learned? A few shapes of model that score documents, and the file that a trained model is saved in.
 
-mod ensemble;
 mod file;
 pub mod insight;
 pub mod interchange;
-pub(crate) mod mlp;
+mod linear;
+pub(crate) mod network;
 mod ordinal;
 mod ranker;
 mod record;
+mod row_scorer;
+mod shape;
+mod tree_ensemble;
 
-use crate::data::{Dataset, Query};
+use crate::data::{Dataset, Query, Rows};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use ensemble::{Combine, Ensemble};
 pub use file::{checksum, read_bytes};
-pub use mlp::{Activation, Layer, Mlp};
-pub use ranker::{LearnerCard, Ranker};
+pub use linear::LinearModel;
+pub use network::{Activation, Layer, NeuralNetwork};
+pub use ordinal::OrdinalModel;
+pub use ranker::{LearnerCard, Provenance, Ranker};
 pub use record::{Outcome, Record};
+pub use row_scorer::RowScorer;
+pub use tree_ensemble::{Combine, TreeEnsemble};
 
-/// Gives one score per document of a query; higher is better.
-pub trait Scorer: Send + Sync {
-    /// Scores every document of `query` into `out`.
-    fn score(&self, query: Query<'_>, out: &mut [f64]);
-}
+/// Documents that one task scores; the same for any number of threads.
+const CHUNK: usize = 1024;
 
-/// What a learner can learn. Closed: a new algorithm uses one of these shapes and so never touches save and load.
+/// A trained model: one of a few shapes, whatever the algorithm that trained it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "kind")]
 #[non_exhaustive]
 pub enum Model {
-    /// `bias + Σ weights[c]·x[c]`.
-    Linear {
-        /// One weight per feature column.
-        weights: Vec<f64>,
-        /// Added to every score.
-        bias: f64,
-    },
-    /// `Σ weights[c]·x[c]`, cut into grades by thresholds.
-    Ordinal {
-        /// One weight per feature column.
-        weights: Vec<f64>,
-        /// Where one grade ends and the next begins, in scores, ascending; two equal ones leave a grade out.
-        thresholds: Vec<f64>,
-        /// The grades, ascending, one more than there are thresholds.
-        grades: Vec<f32>,
-    },
-    /// A sum of trees.
-    Ensemble(Ensemble),
-    /// A network of units in layers.
-    Mlp(Mlp),
+    /// A weighted sum of the features.
+    #[serde(rename = "linear")]
+    Linear(LinearModel),
+    /// A weighted sum of the features, cut into grades by thresholds.
+    #[serde(rename = "ordinal")]
+    Ordinal(OrdinalModel),
+    /// A sum of regression trees.
+    #[serde(rename = "ensemble")]
+    Trees(TreeEnsemble),
+    /// A feed-forward neural network.
+    #[serde(rename = "mlp")]
+    Network(NeuralNetwork),
 }
 
 impl Model {
+    /// The linear model `bias + Σ weights[c]·x[c]`.
+    pub fn linear(weights: Vec<f64>, bias: f64) -> Model {
+        Model::Linear(LinearModel { weights, bias })
+    }
+
     /// Number of feature columns it needs.
     pub fn width(&self) -> usize {
-        match self {
-            Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => weights.len(),
-            Model::Ensemble(ensemble) => ensemble.width(),
-            Model::Mlp(mlp) => mlp.width(),
-        }
+        self.shape().width()
     }
 
-    /// One score per document of `data`, in its order; an error where one is not finite, or where the data has
-    /// more columns than the model.
+    /// One score per document of `data`, in its order. Fails if a score is not finite, or if the data has more
+    /// columns than the model. Columns that the data lacks are 0.
     pub fn scores(&self, data: &Dataset) -> Result<Vec<f64>> {
-        if data.width() > self.width() {
-            return Err(Error::data(format!(
-                "the data has {} features, the model only {}",
-                data.width(),
-                self.width()
-            )));
-        }
-        let scores = match self {
-            Model::Ensemble(ensemble) => ensemble.score_all(data),
-            Model::Mlp(mlp) => mlp.score_all(data),
-            _ => self.scores_by_query(data),
-        };
-        match scores.iter().position(|s| !s.is_finite()) {
-            Some(i) => Err(Error::data(format!(
-                "the model gives document {} the score {}; its features may be too large",
-                i + 1,
-                scores[i]
-            ))),
-            None => Ok(scores),
-        }
+        let mut scores = vec![0.0; data.len()];
+        self.score_rows(data.rows(), &mut scores)?;
+        Ok(scores)
     }
 
-    fn scores_by_query(&self, data: &Dataset) -> Vec<f64> {
-        let by_query: Vec<Vec<f64>> = (0..data.query_count())
-            .into_par_iter()
-            .map(|q| {
-                let query = data.query(q);
-                let mut scores = vec![0.0; query.len()];
-                self.score(query, &mut scores);
-                scores
-            })
-            .collect();
-        by_query.concat()
+    /// Sets one score per row. Fails if a score is not finite, or if the rows have more columns than the model.
+    /// Columns that the rows lack are 0.
+    pub fn score_rows(&self, rows: Rows<'_>, out: &mut [f64]) -> Result<()> {
+        self.check_width(rows.width())?;
+        check_room(rows, out)?;
+        let shape = self.shape();
+        shape.prepare(rows.len());
+        if rows.len() <= CHUNK {
+            shape.scorer().score(rows, out);
+        } else {
+            out.par_chunks_mut(CHUNK).enumerate().for_each(|(i, out)| {
+                let start = i * CHUNK;
+                shape.scorer().score(rows.slice(start..start + out.len()), out);
+            });
+        }
+        check_finite(out)
+    }
+
+    /// Sets one score per document of a query, which may not be finite.
+    pub(crate) fn score_query(&self, query: Query<'_>, out: &mut [f64]) {
+        self.shape().scorer().score(query.data().rows().slice(query.range()), out);
+    }
+
+    /// The grade that it predicts for each document of `data`, in its order. Fails if the model has no thresholds, or
+    /// if the data cannot be scored.
+    pub fn grades(&self, data: &Dataset) -> Result<Vec<f32>> {
+        self.grades_of(&self.scores(data)?)
+    }
+
+    /// The grades that it predicts for documents with these scores.
+    fn grades_of(&self, scores: &[f64]) -> Result<Vec<f32>> {
+        let Some((thresholds, grades)) = self.shape().thresholds() else {
+            return Err(Error::data(
+                "the model gives scores and predicts no grades; learners such as oc-svm and prank train models that \
+                 predict grades",
+            ));
+        };
+        // min{r : s < b_r}: the number of thresholds that are not above the score.
+        let place = |score: &f64| thresholds.partition_point(|b| b <= score);
+        Ok(scores.iter().map(|score| grades[place(score)]).collect())
+    }
+
+    /// Rejects data with columns that the model does not have.
+    fn check_width(&self, width: usize) -> Result<()> {
+        match width > self.width() {
+            true => {
+                Err(Error::data(format!("the data has {width} features, the model only {}", self.width())))
+            }
+            false => Ok(()),
+        }
     }
 }
 
-impl Scorer for Model {
-    fn score(&self, query: Query<'_>, out: &mut [f64]) {
-        match self {
-            Model::Linear { weights, bias } => {
-                query.dot(weights, out);
-                out.iter_mut().for_each(|s| *s += bias);
-            }
-            Model::Ordinal { weights, .. } => query.dot(weights, out),
-            Model::Ensemble(ensemble) => ensemble.score(query, out),
-            Model::Mlp(mlp) => mlp.score(query, out),
-        }
+fn check_room(rows: Rows<'_>, out: &[f64]) -> Result<()> {
+    match rows.len() == out.len() {
+        true => Ok(()),
+        false => Err(Error::data(format!("{} rows cannot be scored into {} places", rows.len(), out.len()))),
+    }
+}
+
+fn check_finite(scores: &[f64]) -> Result<()> {
+    match scores.iter().position(|s| !s.is_finite()) {
+        Some(i) => Err(Error::data(format!(
+            "the model gives document {} the score {}; its features may be too large",
+            i + 1,
+            scores[i]
+        ))),
+        None => Ok(()),
     }
 }

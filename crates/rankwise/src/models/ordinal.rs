@@ -1,31 +1,32 @@
-//! Grades from scores: what a model with thresholds predicts.
+//! An ordinal model: a linear model whose scores are cut into grades by thresholds.
 
-use super::Model;
-use crate::data::Dataset;
+use super::insight::{Explain, Substitute};
+use super::interchange::{EngineModel, OnnxGraph, TrialValues};
+use super::linear::{self, WeightChange, WeightedSum};
+use super::shape::{ScoreRows, Shape};
+use crate::data::Rows;
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
-impl Model {
-    /// The grade it predicts for each document of `data`, in its order; an error where the model has no thresholds,
-    /// or the data cannot be scored.
-    pub fn grades(&self, data: &Dataset) -> Result<Vec<f32>> {
-        let Model::Ordinal { thresholds, grades, .. } = self else {
-            return Err(Error::data(
-                "the model gives scores alone and predicts no grades; learners such as oc-svm and prank make models \
-                 that do",
-            ));
-        };
-        // min{r : s < b_r}, as many places up as thresholds are not above the score.
-        let place = |score: &f64| thresholds.partition_point(|b| b <= score);
-        Ok(self.scores(data)?.iter().map(|score| grades[place(score)]).collect())
+/// `score = Σ weights[c]·x[c]`, cut into grades by thresholds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrdinalModel {
+    /// One weight per feature column.
+    pub weights: Vec<f64>,
+    /// The scores at which one grade ends and the next begins, ascending. Two equal thresholds leave out a grade.
+    pub thresholds: Vec<f64>,
+    /// The grades, ascending: one more than there are thresholds.
+    pub grades: Vec<f32>,
+}
+
+impl Shape for OrdinalModel {
+    fn width(&self) -> usize {
+        self.weights.len()
     }
 
-    /// Refuses what no learner could have made.
-    pub(super) fn check(&self) -> Result<()> {
-        let (thresholds, grades) = match self {
-            // Ensembles and networks are checked as they are made.
-            Model::Linear { .. } | Model::Ensemble(_) | Model::Mlp(_) => return Ok(()),
-            Model::Ordinal { thresholds, grades, .. } => (thresholds, grades),
-        };
+    fn check(&self) -> Result<()> {
+        let (thresholds, grades) = (&self.thresholds, &self.grades);
         if grades.len() != thresholds.len() + 1 {
             return Err(Error::model(format!(
                 "it has {} grades and {} thresholds; there must be one grade more",
@@ -41,32 +42,70 @@ impl Model {
         }
         Ok(())
     }
+
+    fn scorer(&self) -> Box<dyn ScoreRows + '_> {
+        Box::new(self)
+    }
+
+    fn thresholds(&self) -> Option<(&[f64], &[f32])> {
+        Some((&self.thresholds, &self.grades))
+    }
+
+    fn used_columns(&self) -> Vec<bool> {
+        linear::used_columns(&self.weights)
+    }
+
+    fn explain(&self) -> Result<Box<dyn Explain + '_>> {
+        Ok(Box::new(WeightedSum { weights: &self.weights, bias: 0.0 }))
+    }
+
+    fn substitute<'a>(&'a self, columns: &'a [usize]) -> Box<dyn Substitute + 'a> {
+        Box::new(WeightChange { weights: &self.weights, bias: 0.0, columns })
+    }
+
+    fn engine_model(&self) -> Result<EngineModel<'_>> {
+        Ok(EngineModel::Linear { weights: &self.weights, bias: 0.0 })
+    }
+
+    fn write_onnx(&self, graph: &mut OnnxGraph, notes: &mut Vec<String>) -> Result<()> {
+        notes.push("the file gives scores; it does not hold the thresholds that cut them into grades".into());
+        graph.linear(&self.weights, 0.0, notes)
+    }
+
+    fn trial_values(&self) -> TrialValues {
+        linear::trial_values()
+    }
+
+    fn magnitude(&self, row: &[f32]) -> f64 {
+        linear::magnitude(&self.weights, row)
+    }
+}
+
+impl ScoreRows for &OrdinalModel {
+    fn score(&mut self, rows: Rows<'_>, out: &mut [f64]) {
+        for (score, row) in out.iter_mut().zip(rows.iter()) {
+            *score = row.dot(&self.weights);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Features, Parts};
+    use crate::data::Dataset;
+    use crate::models::Model;
 
     /// Score = 2x. Grades 1, 2, 5 end at −1, at −1 again (so that 2 is never given) and at 3.
     #[test]
     fn grades_by_hand() {
         let values: Vec<f32> = vec![-9.0, -0.6, -0.5, 0.0, 1.49, 1.5, 80.0];
-        let count = values.len();
-        let data = Dataset::new(Parts {
-            features: Features::Dense { width: 1, values },
-            labels: vec![0.0; count],
-            bounds: vec![0, count],
-            query_ids: ["q"].into_iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap();
-        let (weights, thresholds) = (vec![2.0], vec![-1.0, -1.0, 3.0]);
-        let model = Model::Ordinal { weights, thresholds, grades: vec![1.0, 2.0, 5.0, 5.5] };
+        let data = Dataset::dense(values, 1, vec![0.0; 7], &[7]).unwrap();
+        let ordinal =
+            |thresholds, grades| Model::Ordinal(OrdinalModel { weights: vec![2.0], thresholds, grades });
+        let model = ordinal(vec![-1.0, -1.0, 3.0], vec![1.0, 2.0, 5.0, 5.5]);
         assert_eq!(model.grades(&data).unwrap(), [1.0, 1.0, 5.0, 5.0, 5.0, 5.5, 5.5]);
-        let sole = Model::Ordinal { weights: vec![2.0], thresholds: vec![], grades: vec![3.0] };
-        assert_eq!(sole.grades(&data).unwrap(), [3.0; 7]);
-        let linear = Model::Linear { weights: vec![2.0], bias: 0.0 };
+        assert_eq!(ordinal(vec![], vec![3.0]).grades(&data).unwrap(), [3.0; 7]);
+        let linear = Model::linear(vec![2.0], 0.0);
         assert!(linear.grades(&data).unwrap_err().to_string().contains("predicts no grades"));
     }
 }

@@ -1,4 +1,4 @@
-//! A trained model with all it needs to score new data the way it learned.
+//! A trained model with all it needs to score new data as in training.
 
 use super::{Model, Record};
 use crate::card::Card;
@@ -8,41 +8,75 @@ use crate::metrics::Conventions;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A trained model, the features it expects, how they are scaled, and how it came about.
+/// A trained model with all it needs to score documents and to be trained again.
 ///
-/// Saved and loaded by [`save`](Ranker::save) and [`load`](Ranker::load); equal inputs give equal bytes.
+/// It is saved and loaded with [`save`](Ranker::save) and [`load`](Ranker::load). Training with equal inputs gives equal
+/// bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Ranker {
-    /// Which algorithm made it.
+    /// The learner that trained it.
     pub learner: LearnerCard,
-    /// The algorithm's parameters, defaults included.
+    /// The scorer of its recipe: `linear`, `trees` or `network`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorer: Option<String>,
+    /// All parameters of the learner, including defaults.
     pub parameters: toml::Table,
-    /// The measure it was chosen by.
+    /// The metric that training optimised or chose by.
     pub metric: String,
-    /// The conventions of that measure.
+    /// The conventions of that metric.
     pub conventions: Conventions,
     /// The seed of all random choices.
     pub seed: u64,
-    /// The scaling applied to each query before scoring.
+    /// How features are scaled before scoring.
     pub normalizer: Option<Normalizer>,
     /// The features it expects.
     pub columns: Columns,
+    /// A fingerprint of the training data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// The version of Rankwise that trained it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// How training went.
     pub record: Record,
-    /// What was learned.
+    /// The trained model.
     pub model: Model,
 }
 
-/// The part of a learner's [`Card`] that goes with its models.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// How a model was trained: what a recipe needs to be repeated.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Provenance {
+    /// The learner that trained it.
+    pub learner: LearnerCard,
+    /// The scorer of its recipe: `linear`, `trees` or `network`.
+    pub scorer: Option<String>,
+    /// All parameters of the learner, including defaults.
+    pub parameters: toml::Table,
+    /// The metric that training optimised or chose by.
+    pub metric: String,
+    /// The conventions of that metric.
+    pub conventions: Conventions,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// A fingerprint of the training data.
+    pub data: Option<String>,
+    /// The version of Rankwise that trained it; `None` for models of other tools.
+    pub version: Option<String>,
+    /// How training went.
+    pub record: Record,
+}
+
+/// The part of a learner's [`Card`] that is saved with its models.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LearnerCard {
     /// The learner's name.
     pub name: String,
     /// The name in prose.
     pub title: String,
-    /// Where the algorithm comes from.
+    /// The papers that describe the algorithm.
     pub citations: Vec<String>,
 }
 
@@ -57,17 +91,57 @@ impl From<&Card> for LearnerCard {
 }
 
 impl Ranker {
+    /// The version of Rankwise that trains models now, for [`Provenance::version`].
+    pub const CURRENT_VERSION: &'static str = env!("CARGO_PKG_VERSION");
+
+    /// A ranker of a trained model. Fails if the parts do not fit together.
+    pub fn new(
+        model: Model,
+        columns: Columns,
+        normalizer: Option<Normalizer>,
+        provenance: Provenance,
+    ) -> Result<Ranker> {
+        let Provenance { learner, scorer, parameters, metric, conventions, seed, data, version, record } =
+            provenance;
+        let ranker = Ranker {
+            learner,
+            scorer,
+            parameters,
+            metric,
+            conventions,
+            seed,
+            normalizer,
+            columns,
+            data,
+            version,
+            record,
+            model,
+        };
+        ranker.check()?;
+        Ok(ranker)
+    }
+
+    /// A ranker of a model whose training is not known. It does not scale features.
+    pub fn of_model(model: Model, columns: Columns) -> Result<Ranker> {
+        let learner = LearnerCard { name: "model".into(), title: "Model".into(), citations: Vec::new() };
+        let provenance = Provenance { learner, metric: "not known".into(), ..Provenance::default() };
+        Ranker::new(model, columns, None, provenance)
+    }
+
     /// One score per document of `data`, in its order.
     pub fn score(&self, data: &Dataset) -> Result<Vec<f64>> {
-        self.model.scores(&*self.prepare(data)?)
+        let data = self.align(data)?;
+        let mut scores = vec![0.0; data.len()];
+        self.score_prepared(data.rows(), data.bounds(), &mut scores)?;
+        Ok(scores)
     }
 
-    /// The grade predicted for each document of `data`, in its order; an error where the model has no thresholds.
+    /// The grade predicted for each document of `data`, in its order. Fails if the model has no thresholds.
     pub fn grades(&self, data: &Dataset) -> Result<Vec<f32>> {
-        self.model.grades(&*self.prepare(data)?)
+        self.model.grades_of(&self.score(data)?)
     }
 
-    /// The data as the model learned to see it: columns where it expects them, scaled.
+    /// The data with its columns where the model expects them, and scaled.
     pub fn prepare<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
         let aligned = self.align(data)?;
         match &self.normalizer {
@@ -103,19 +177,19 @@ impl Ranker {
         Ok(Cow::Borrowed(data))
     }
 
-    /// Refuses what no learner could have made.
+    /// Rejects a ranker that no learner could have trained.
     pub(super) fn check(&self) -> Result<()> {
         let width = self.model.width();
         if width == 0 {
             return Err(Error::model("it has no features"));
         }
         if self.columns.names.as_ref().is_some_and(|n| n.len() != width) {
-            return Err(Error::model("it does not name as many features as it has weights"));
+            return Err(Error::model("it names another number of features than it has"));
         }
         if self.columns.first_id > 1 {
             return Err(Error::model("its first feature has an id other than 0 and 1"));
         }
-        self.model.check()
+        self.model.shape().check()
     }
 }
 

@@ -38,7 +38,7 @@ impl<L: Reweighted> Objective for FixedOrderRisk<'_, '_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Dataset, Features, Parts};
+    use crate::data::Dataset;
     use crate::losses::{Lambda, LambdaMetric};
     use crate::rng;
     use rand::RngExt;
@@ -48,13 +48,12 @@ mod tests {
     #[test]
     fn gradients_agree_with_finite_differences() {
         let mut random = rng::stream(1, &[]);
-        let data = Dataset::new(Parts {
-            features: Features::Dense { width: 3, values: (0..60).map(|_| random.random::<f32>()).collect() },
-            labels: (0..20).map(|_| random.random_range(0..3) as f32).collect(),
-            bounds: vec![0, 8, 20],
-            query_ids: ["a", "b"].into_iter().collect(),
-            ..Parts::default()
-        })
+        let data = Dataset::dense(
+            (0..60).map(|_| random.random::<f32>()).collect(),
+            3,
+            (0..20).map(|_| random.random_range(0..3) as f32).collect(),
+            &[8, 12],
+        )
         .unwrap();
         let risk = LinearRisk::new(&data, Lambda::of_lambda_loss(), 1).scaled();
         let anchor = [0.5, -1.0, 0.3];

@@ -210,7 +210,6 @@ fn add_products(block: &[f64], width: usize, gram: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Features, Parts};
     use crate::rng;
     use crate::watch::Silent;
     use rand::RngExt;
@@ -220,13 +219,7 @@ mod tests {
         let values = (0..rows * width)
             .map(|i| (i % width) as f32 * 10.0 + random.random::<f32>() * (1 + i % width) as f32)
             .collect();
-        let data = Dataset::new(Parts {
-            features: Features::Dense { width, values },
-            labels: vec![0.0; rows],
-            bounds: vec![0, rows],
-            query_ids: ["q"].into_iter().collect(),
-            ..Parts::default()
-        });
+        let data = Dataset::dense(values, width, vec![0.0; rows], &[rows]);
         let targets = (0..rows).map(|_| random.random::<f64>()).collect();
         let weights = (0..rows).map(|_| 0.5 + random.random::<f64>()).collect();
         (data.unwrap(), targets, weights)

@@ -174,20 +174,12 @@ impl Column {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Parts;
     use crate::rng;
     use crate::trees::{Binned, Grower, Growth};
     use rand::RngExt;
 
     fn data(features: Features, rows: usize) -> Dataset {
-        Dataset::new(Parts {
-            features,
-            labels: vec![0.0; rows],
-            bounds: vec![0, rows],
-            query_ids: ["q"].into_iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap()
+        Dataset::from_features(features, vec![0.0; rows], &[rows]).unwrap()
     }
 
     /// Values with many ties, zeros and missing values, dense and sparse.

@@ -1,19 +1,12 @@
 //! Compares the engine with an exhaustive one, and with itself on other layouts and numbers of threads.
 
 use super::*;
-use crate::data::{Dataset, Features, Parts};
+use crate::data::{Dataset, Features};
 use crate::rng;
 use rand::RngExt;
 
 fn dataset(features: Features, rows: usize) -> Dataset {
-    Dataset::new(Parts {
-        features,
-        labels: vec![0.0; rows],
-        bounds: vec![0, rows],
-        query_ids: ["q"].into_iter().collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    Dataset::from_features(features, vec![0.0; rows], &[rows]).unwrap()
 }
 
 /// Random rows with few distinct values, a tenth of them missing; gradients that depend on the first two features.

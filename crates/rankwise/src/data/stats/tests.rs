@@ -1,7 +1,7 @@
 //! Statistics checked by hand; the counts on OHSUMED are in `tests/prepare_ohsumed.rs`.
 
 use super::*;
-use crate::data::{Columns, Parts};
+use crate::data::Parts;
 
 const NAN: f32 = f32::NAN;
 
@@ -16,15 +16,9 @@ const ROWS: [[f32; 7]; 6] = [
 ];
 
 fn dense() -> Dataset {
-    Dataset::new(Parts {
-        features: Features::Dense { width: 7, values: ROWS.concat() },
-        labels: vec![0.0, 1.0, 2.0, 0.0, 0.0, 31.5],
-        bounds: vec![0, 3, 5, 6],
-        query_ids: ["7", "3", "9"].into_iter().collect(),
-        columns: Columns { first_id: 1, names: None },
-        ..Parts::default()
-    })
-    .unwrap()
+    let labels = vec![0.0, 1.0, 2.0, 0.0, 0.0, 31.5];
+    let data = Dataset::dense(ROWS.concat(), 7, labels, &[3, 2, 1]).unwrap();
+    data.with_query_ids(["7", "3", "9"]).unwrap()
 }
 
 fn sparse() -> Dataset {
@@ -103,15 +97,9 @@ fn oddities_are_reported() {
 
 #[test]
 fn columns_with_equal_sums_but_other_rows_are_not_duplicates() {
-    let data = Dataset::new(Parts {
-        features: Features::Dense { width: 3, values: vec![1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 0.0, 0.0, 0.0] },
-        labels: vec![0.0; 3],
-        bounds: vec![0, 3],
-        query_ids: ["q"].into_iter().collect(),
-        document_ids: Some(["a", "b", "c"].into_iter().collect()),
-        ..Parts::default()
-    })
-    .unwrap();
+    let data = Dataset::dense(vec![1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 0.0, 0.0, 0.0], 3, vec![0.0; 3], &[3])
+        .and_then(|data| data.with_document_ids(["a", "b", "c"]))
+        .unwrap();
     let s = stats(&data);
     assert_eq!(s.duplicate_features, [[0, 2]]);
     assert_eq!(s.zero_documents, 1);

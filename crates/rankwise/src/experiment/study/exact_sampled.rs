@@ -94,7 +94,7 @@ fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<
         Ok(Point {
             exact: value(&exact_sum, w) / c,
             sampled: value(&sampled_sum, w) / c,
-            measures: measured(setup, &Model::Linear { weights, bias: 0.0 })?,
+            measures: measured(setup, &Model::linear(weights, 0.0))?,
         })
     };
     let mut lines = Vec::new();

@@ -7,7 +7,7 @@ use super::{Axis, Chart, Claim, Entry, Setup, Study, Table, Varied};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, sampled_risk};
-use crate::models::{Model, Ranker};
+use crate::models::{LinearModel, Model, Ranker};
 use crate::solvers::Objective;
 use crate::watch::{Stop, Watch};
 use std::time::Instant;
@@ -98,7 +98,7 @@ fn along(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec
     let point = |(samples, fitted): (f64, Ranker)| {
         let norm = figure(&fitted, "norm of the weights");
         let over_largest = match &fitted.model {
-            Model::Linear { weights, .. } => {
+            Model::Linear(LinearModel { weights, .. }) => {
                 let loss = risk.value_and_gradient(weights, &mut vec![0.0; weights.len()]);
                 Some(norm * norm / optimisation.linear.c + loss)
             }

@@ -102,19 +102,11 @@ impl Target for Misordered<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Features, Parts};
 
     /// Grades 2, 1, 0 with scores 0, 2.5, −0.5 and τ = 2: the pairs (0,1) and (0,2) are short, (1,2) is not.
     #[test]
     fn targets_by_hand() {
-        let data = Dataset::new(Parts {
-            features: Features::Dense { width: 1, values: vec![0.0; 3] },
-            labels: vec![2.0, 1.0, 0.0],
-            bounds: vec![0, 3],
-            query_ids: ["q"].into_iter().collect(),
-            ..Parts::default()
-        })
-        .unwrap();
+        let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();
         let (mut slopes, mut counts) = (vec![vec![0.0; 3]], vec![vec![0.0; 3]]);
         let target = Misordered { data: &data, tau: 2.0 };
         target.gradients(&[vec![0.0, 2.5, -0.5]], 0, &mut slopes, &mut counts);

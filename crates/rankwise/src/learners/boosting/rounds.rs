@@ -4,7 +4,7 @@ use super::state::State;
 use super::steps::Step;
 use crate::error::{Error, Result};
 use crate::learners::{FingerprintedCheckpoint, Fitted, Task};
-use crate::models::{Combine, Ensemble, Model, Outcome, Record};
+use crate::models::{Combine, Model, Outcome, Record, TreeEnsemble};
 use crate::trees::Tree;
 use crate::watch::{Step as Progress, Watch};
 
@@ -80,10 +80,10 @@ impl Rounds {
     }
 
     /// The model to start from, where there is one that fits.
-    fn start(&self, task: &Task<'_>) -> Result<Option<Ensemble>> {
+    fn start(&self, task: &Task<'_>) -> Result<Option<TreeEnsemble>> {
         let ensemble = match task.start {
             None => return Ok(None),
-            Some(Model::Ensemble(ensemble)) => ensemble,
+            Some(Model::Trees(ensemble)) => ensemble,
             Some(_) => return Err(Error::parameter("the model to start from does not consist of trees")),
         };
         if let Step::Average { .. } = self.step {
@@ -136,16 +136,16 @@ impl Rounds {
     }
 
     /// The model of the best round, with the weights of that round.
-    fn model(&self, state: State<'_>, start: Option<Ensemble>, width: usize) -> Result<Model> {
+    fn model(&self, state: State<'_>, start: Option<TreeEnsemble>, width: usize) -> Result<Model> {
         let weights = state.best.map_or(state.weights, |(_, weights)| weights);
         let base = start.as_ref().map_or(self.base.clone(), |ensemble| ensemble.base().to_vec());
-        let mut trees = start.map_or(Vec::new(), Ensemble::into_trees);
+        let mut trees = start.map_or(Vec::new(), TreeEnsemble::into_trees);
         let outputs = self.base.len();
         for (round, mut tree) in state.trees.into_iter().enumerate().take(weights.len() * outputs) {
             tree.scale(weights[round / outputs]);
             trees.push(tree);
         }
-        Ok(Model::Ensemble(Ensemble::new(width, base, self.combine.clone(), trees)?))
+        Ok(Model::Trees(TreeEnsemble::new(width, base, self.combine.clone(), trees)?))
     }
 }
 

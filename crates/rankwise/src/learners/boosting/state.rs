@@ -4,7 +4,7 @@ use super::steps::Plan;
 use crate::data::Dataset;
 use crate::learners::Task;
 use crate::learners::validation::mean_metric_of_scores;
-use crate::models::{Combine, Ensemble};
+use crate::models::{Combine, TreeEnsemble};
 use crate::trees::{GrownTree, Tree};
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ pub(super) struct State<'a> {
 impl<'a> State<'a> {
     pub(super) fn new(
         task: &Task<'a>,
-        start: Option<&Ensemble>,
+        start: Option<&TreeEnsemble>,
         base: &[f64],
         combine: &Combine,
     ) -> State<'a> {
@@ -42,7 +42,7 @@ impl<'a> State<'a> {
         let begin = match start {
             Some(ensemble) => ensemble,
             None => {
-                none = Ensemble::new(task.train.width(), base.to_vec(), combine.clone(), Vec::new())
+                none = TreeEnsemble::new(task.train.width(), base.to_vec(), combine.clone(), Vec::new())
                     .expect("a base for each output");
                 &none
             }
@@ -121,7 +121,7 @@ impl<'a> State<'a> {
 
 impl<'a> Scored<'a> {
     /// The outputs of `begin`, added up in the order of its trees.
-    pub(super) fn new(data: &'a Dataset, begin: &Ensemble) -> Scored<'a> {
+    pub(super) fn new(data: &'a Dataset, begin: &TreeEnsemble) -> Scored<'a> {
         let outputs = begin.base().iter().map(|&base| vec![base; data.len()]).collect();
         let mut scored = Scored { data, outputs };
         for (t, tree) in begin.trees().iter().enumerate() {

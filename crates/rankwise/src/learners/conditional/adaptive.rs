@@ -169,7 +169,7 @@ impl AdaptiveFit {
         let mut notes: Vec<String> = skipped_note(self.skipped).into_iter().collect();
         let steps: Vec<String> = self.fell.iter().map(|f| format!("{f:.3e}")).collect();
         notes.push(format!("the objective fell from draw to draw by {}", steps.join(", ")));
-        let model = Model::Linear { weights: self.data_weights, bias: 0.0 };
+        let model = Model::linear(self.data_weights, 0.0);
         Fitted { model, record: Record { outcome, rounds: self.fell.len() as u64, figures, notes } }
     }
 }

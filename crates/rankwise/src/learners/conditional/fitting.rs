@@ -144,7 +144,7 @@ impl Found {
             let agreed = self.objectives.iter().filter(agree).count();
             notes.push(format!("{agreed} of {} starts led to the best objective", self.objectives.len()));
         }
-        let model = Model::Linear { weights, bias: 0.0 };
+        let model = Model::linear(weights, 0.0);
         Fitted { model, record: Record { outcome, rounds: self.fit.rounds, figures, notes } }
     }
 }

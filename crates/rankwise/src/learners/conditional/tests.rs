@@ -5,7 +5,7 @@ use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::conditional::{Kappa, RankingGain};
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::rng;
 use crate::watch::Silent;
 use rand::RngExt;
@@ -34,7 +34,7 @@ where
 }
 
 fn weights(fitted: &Fitted) -> &[f64] {
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     weights
 }
 

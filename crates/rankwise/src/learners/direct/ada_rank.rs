@@ -131,7 +131,7 @@ fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Ta
     figures.extend(task.valid.map(|v| (format!("{name} (valid)"), mean_metric(v, task.metric, &weights))));
     figures.push(("features used".into(), weights.iter().filter(|w| **w != 0.0).count() as f64));
     let record = Record { outcome, rounds, figures, notes: boosted.notes() };
-    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+    Fitted { model: Model::linear(weights, 0.0), record }
 }
 
 /// How far training has come, and its best round.

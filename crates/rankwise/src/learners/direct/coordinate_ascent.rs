@@ -129,7 +129,7 @@ impl CoordinateAscent {
         let used = best.weights.iter().filter(|w| **w != 0.0).count();
         figures.push(("features used".into(), used as f64));
         let record = Record { outcome, rounds: passes, figures, notes: hill.terrain.notes() };
-        Fitted { model: Model::Linear { weights: best.weights.clone(), bias: 0.0 }, record }
+        Fitted { model: Model::linear(best.weights.clone(), 0.0), record }
     }
 }
 

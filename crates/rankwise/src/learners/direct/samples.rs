@@ -3,7 +3,7 @@
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::Fitted;
 use crate::metrics::{Conventions, Metric, parse};
-use crate::models::Model;
+use crate::models::{LinearModel, Model};
 use crate::rank::Ranking;
 use crate::rng;
 use rand::RngExt;
@@ -51,7 +51,7 @@ pub(super) fn sparse(data: &Dataset) -> Dataset {
 }
 
 pub(super) fn weights(fitted: &Fitted) -> &[f64] {
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     weights
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::learners::boosting::mart::mean_label;
 use crate::learners::parameters::{check_above_zero, check_at_least};
 use crate::learners::{Fitted, Learner, Task};
-use crate::models::{Ensemble, Model, Outcome, Record};
+use crate::models::{Model, Outcome, Record, TreeEnsemble};
 use crate::rng;
 use crate::trees::{Binned, Grower, Growth, MAX_BINS, Tree};
 use crate::watch::{Step, Watch};
@@ -103,8 +103,8 @@ impl Learner for RandomForest {
             figures: vec![("leaves a tree".into(), leaves)],
             notes: Vec::new(),
         };
-        let ensemble = Ensemble::sum(task.train.width(), base, trees)?;
-        Ok(Fitted { model: Model::Ensemble(ensemble), record })
+        let ensemble = TreeEnsemble::sum(task.train.width(), base, trees)?;
+        Ok(Fitted { model: Model::Trees(ensemble), record })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::learners::{
 };
 use crate::losses::PairSum;
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::rng;
 use crate::solvers::{LinearRisk, Objective};
 use crate::watch::Silent;
@@ -24,7 +24,7 @@ fn learn<L: LossLearner, S: LossScorer<L>>(learner: &L, linear: &S, train: &Data
     let metric = parse("ndcg", &Conventions::default()).unwrap();
     let task = Task::new(train, metric.as_ref(), 1);
     let fitted = linear.fit(learner, &task, &mut Silent::default()).unwrap();
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     (weights.clone(), fitted)
 }
 

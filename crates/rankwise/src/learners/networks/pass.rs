@@ -9,7 +9,7 @@
 
 use super::shape::{Packed, Shape};
 use crate::models::Activation;
-use crate::models::mlp::{Panels, add_transposed, dot, multiply, padded};
+use crate::models::network::{Panels, add_transposed, dot, multiply, padded};
 use crate::rng;
 use rand::RngExt;
 use std::ops::Range;

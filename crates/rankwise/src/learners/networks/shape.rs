@@ -2,7 +2,7 @@
 
 use crate::models::Activation;
 use crate::models::Layer;
-use crate::models::mlp::{Panels, padded};
+use crate::models::network::{Panels, padded};
 use crate::rng;
 use rand::RngExt;
 use std::ops::Range;

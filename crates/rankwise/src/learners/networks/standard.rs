@@ -67,15 +67,10 @@ fn total(data: &Dataset, add: impl Fn(usize, f32, &mut [f64]) + Sync) -> Vec<f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Features, Parts};
+    use crate::data::Features;
 
     fn standard(features: Features, rows: usize) -> Standard {
-        let labels = vec![0.0; rows];
-        let query_ids = ["q"].into_iter().collect();
-        Standard::of(
-            &Dataset::new(Parts { features, labels, bounds: vec![0, rows], query_ids, ..Parts::default() })
-                .unwrap(),
-        )
+        Standard::of(&Dataset::from_features(features, vec![0.0; rows], &[rows]).unwrap())
     }
 
     #[test]

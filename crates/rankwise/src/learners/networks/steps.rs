@@ -9,7 +9,7 @@
 
 use super::parameters::{NetworkParameters, Optimizer, Schedule};
 use super::shape::Shape;
-use crate::models::mlp::dot;
+use crate::models::network::dot;
 use rayon::prelude::*;
 
 const BETA_1: f64 = 0.9;

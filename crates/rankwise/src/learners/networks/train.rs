@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::learners::validation::mean_metric_of_scores;
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, ScoredQuery};
-use crate::models::{Mlp, Model, Outcome, Record};
+use crate::models::{Model, NeuralNetwork, Outcome, Record};
 use crate::rng;
 use crate::watch::{Step, Watch};
 use rand::seq::SliceRandom;
@@ -53,7 +53,7 @@ pub(super) struct Trainer<'a> {
     seed: u64,
     pub(super) shape: Shape,
     /// The network before any step, which knows how features are standardised.
-    pub(super) begin: Mlp,
+    pub(super) begin: NeuralNetwork,
     pub(super) weights: Vec<f32>,
     packed: Packed,
     steps: Steps<'a>,
@@ -114,7 +114,7 @@ impl<'a> Trainer<'a> {
         }
         let weights = shape.draw(rng::derive(task.seed, &[BEGIN]));
         let Standard { means, factors } = Standard::of(train);
-        let begin = Mlp::new(means, factors, network.activation, shape.to_layers(&weights))?;
+        let begin = NeuralNetwork::new(means, factors, network.activation, shape.to_layers(&weights))?;
         let informed = train.queries().filter(|q| q.weight() > 0.0 && loss.has_signal(q.labels()));
         let mut queries: Vec<(usize, f64)> = informed.map(|q| (q.index(), q.weight())).collect();
         let mean = queries.iter().map(|(_, weight)| weight).sum::<f64>() / queries.len() as f64;
@@ -265,9 +265,9 @@ impl<'a> Trainer<'a> {
         total
     }
 
-    pub(super) fn model(&self, weights: &[f32]) -> Result<Mlp> {
+    pub(super) fn model(&self, weights: &[f32]) -> Result<NeuralNetwork> {
         let (means, factors) = (self.begin.means().to_vec(), self.begin.factors().to_vec());
-        Mlp::new(means, factors, self.network.activation, self.shape.to_layers(weights))
+        NeuralNetwork::new(means, factors, self.network.activation, self.shape.to_layers(weights))
     }
 }
 
@@ -317,7 +317,7 @@ impl Run<'_, '_> {
     fn measure(&mut self) -> Result<Option<f64>> {
         let Some(valid) = self.task.valid else { return Ok(None) };
         let model = self.trainer.model(&self.trainer.weights);
-        let scores = model.and_then(|model| Model::Mlp(model).scores(valid));
+        let scores = model.and_then(|model| Model::Network(model).scores(valid));
         let scores = scores.map_err(|_| self.trainer.diverged(self.epochs))?;
         let value = mean_metric_of_scores(valid, self.task.metric, &scores);
         if self.best.as_ref().is_none_or(|best| value > best.value) {
@@ -346,7 +346,7 @@ impl Run<'_, '_> {
             ));
         }
         let weights = self.best.map_or_else(|| self.trainer.weights.clone(), |best| best.weights);
-        let model = Model::Mlp(self.trainer.model(&weights)?);
+        let model = Model::Network(self.trainer.model(&weights)?);
         Ok(Fitted { model, record: Record { outcome, rounds: self.epochs, figures, notes } })
     }
 }

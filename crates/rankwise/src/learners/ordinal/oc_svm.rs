@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::learners::scorers::certified_record;
 use crate::learners::{Fitted, Learner, LinearParameters, Task};
 use crate::losses::{ThresholdConstraints, ThresholdHinge};
-use crate::models::Model;
+use crate::models::{Model, OrdinalModel};
 use crate::solvers::{Bundle, FeatureUnits, ThresholdRisk};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ impl Learner for OcSvm {
         let fit = Bundle { c, gap, rounds }.minimize(&risk, watch);
         let mut record = certified_record(&fit, &self.linear, watch.stop());
         let (weights, thresholds) = risk.in_data_units(&fit.weights);
-        let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
+        let model = Model::Ordinal(OrdinalModel { weights, thresholds, grades: grading.grades.clone() });
         if grading.grades.len() == 1 {
             // What is told next says it better than that no order is asked for.
             record.notes.clear();

@@ -16,7 +16,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
-use crate::models::{Model, Outcome, Record};
+use crate::models::{Model, OrdinalModel, Outcome, Record};
 use crate::rng;
 use crate::solvers::FeatureUnits;
 use crate::watch::{Step, Stop, Watch};
@@ -89,7 +89,7 @@ impl Learner for Prank {
         };
         let mut record = Record { outcome, rounds: passes, figures: kept.figures(task), notes: Vec::new() };
         let Planes { weights, thresholds } = kept.planes;
-        let model = Model::Ordinal { weights, thresholds, grades: grading.grades.clone() };
+        let model = Model::Ordinal(OrdinalModel { weights, thresholds, grades: grading.grades.clone() });
         grading.tell(&model, task.train, &mut record)?;
         Ok(Fitted { model, record })
     }

@@ -7,7 +7,7 @@ use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, Learner, LinearParameters, Task};
 use crate::losses::ThresholdConstraints;
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{Model, OrdinalModel, Outcome};
 use crate::watch::Silent;
 use proptest::prelude::*;
 
@@ -31,7 +31,9 @@ fn learn(learner: &impl Learner, train: &Dataset, valid: Option<&Dataset>) -> Fi
 }
 
 fn planes(fitted: &Fitted) -> (&[f64], &[f64], &[f32]) {
-    let Model::Ordinal { weights, thresholds, grades } = &fitted.model else { panic!("an ordinal model") };
+    let Model::Ordinal(OrdinalModel { weights, thresholds, grades }) = &fitted.model else {
+        panic!("an ordinal model")
+    };
     (weights, thresholds, grades)
 }
 

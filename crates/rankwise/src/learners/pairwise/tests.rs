@@ -7,7 +7,7 @@ use crate::learners::{
     CustomLoss, Fitted, LinearParameters, LossKind, LossLearner, LossScorer, LossSource, Task,
 };
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::rank::Ranking;
 use crate::rng;
 use crate::watch::Silent;
@@ -30,7 +30,7 @@ fn exactly(c: f64) -> LinearParameters {
 }
 
 fn weight(fitted: &Fitted) -> f64 {
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     weights[0]
 }
 

@@ -7,7 +7,7 @@ use super::tie_random::TieRandom;
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::metrics::{Conventions, parse};
-use crate::models::Model;
+use crate::models::{LinearModel, Model};
 use crate::watch::Silent;
 
 /// One query, one feature: grade 1 at x = 1, grade 0 at x = 0.
@@ -27,7 +27,7 @@ fn weight<L: LossLearner>(learner: &L, c: f64) -> f64 {
     let task = Task::new(&train, metric.as_ref(), 1);
     let linear = LinearParameters { c, tolerance: 1e-9, scale: false, ..LinearParameters::default() };
     match linear.fit(learner, &task, &mut Silent::default()).unwrap().model {
-        Model::Linear { weights, .. } => weights[0],
+        Model::Linear(LinearModel { weights, .. }) => weights[0],
         other => panic!("{other:?} is not linear"),
     }
 }

@@ -13,7 +13,7 @@ use crate::learners::boosting::mart::Mart;
 use crate::learners::parameters::check_not_negative;
 use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::{QueryLoss, ScoredQuery, Squared};
-use crate::models::{Model, Outcome, Record, Scorer};
+use crate::models::{Model, Outcome, Record};
 use crate::solvers::{RidgeFit, ridge};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -101,7 +101,7 @@ fn fitted(data: &Dataset, fit: RidgeFit, interrupted: bool) -> Fitted {
         (false, true) => Outcome::Interrupted,
         (false, false) => Outcome::RoundsUsedUp,
     };
-    let model = Model::Linear { weights: fit.weights, bias: fit.bias };
+    let model = Model::linear(fit.weights, fit.bias);
     let figures = vec![("mean squared error".to_string(), mean_squared_error(data, &model))];
     Fitted { model, record: Record { outcome, rounds: fit.rounds, figures, notes } }
 }
@@ -112,7 +112,7 @@ fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
     for query in data.queries() {
         scores.resize(query.len(), 0.0);
         gradient.resize(query.len(), 0.0);
-        model.score(query, &mut scores);
+        model.score_query(query, &mut scores);
         let scored = ScoredQuery { labels: query.labels(), scores: &scores, seed: 0 };
         total += query.weight() * 2.0 * Squared.value_and_gradient(scored, &mut gradient);
         weight += query.weight() * query.len() as f64;
@@ -125,6 +125,7 @@ mod tests {
     use super::*;
     use crate::data::{Features, Parts};
     use crate::metrics::{Conventions, parse};
+    use crate::models::LinearModel;
     use crate::watch::Silent;
 
     /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept 0.1,
@@ -142,7 +143,7 @@ mod tests {
         let metric = parse("ndcg", &Conventions::default()).unwrap();
         let task = Task::new(&train, metric.as_ref(), 1);
         let fitted = RidgeParameters { ridge: 0.0 }.least_squares(&task, &mut Silent::default());
-        let Model::Linear { weights, bias } = &fitted.model else { panic!("a linear model") };
+        let Model::Linear(LinearModel { weights, bias }) = &fitted.model else { panic!("a linear model") };
         assert!((weights[0] - 0.6).abs() < 1e-12 && (bias - 0.1).abs() < 1e-12);
         assert!((fitted.record.figures[0].1 - 0.05).abs() < 1e-12);
     }

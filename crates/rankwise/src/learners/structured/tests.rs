@@ -5,7 +5,7 @@ use super::svm_map::SvmMap;
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::metrics::{Conventions, parse};
-use crate::models::{Model, Outcome};
+use crate::models::{LinearModel, Model, Outcome};
 use crate::watch::Silent;
 
 /// One feature; a query with one good (1) and one bad (0) document, and one with nothing relevant.
@@ -27,7 +27,7 @@ fn learn<L: LossLearner>(learner: &L, linear: &LinearParameters) -> Fitted {
 }
 
 fn weight(fitted: &Fitted) -> f64 {
-    let Model::Linear { weights, .. } = &fitted.model else { panic!("a linear model") };
+    let Model::Linear(LinearModel { weights, .. }) = &fitted.model else { panic!("a linear model") };
     weights[0]
 }
 

@@ -1,7 +1,6 @@
 //! Partial dependence: the mean score when one or two features have given values (`friedman2001greedy`).
 
-use super::substitution::Substitution;
-use super::{check_width, value};
+use super::value;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::models::Model;
@@ -63,22 +62,23 @@ impl Dependence {
     pub fn of(&self, model: &Model, data: &Dataset, columns: &[usize]) -> Result<PartialDependence> {
         self.check(model, data, columns)?;
         let grids: Vec<Vec<f32>> = columns.iter().map(|&column| self.grid(data, column)).collect();
-        let points = points(&grids);
+        let candidates = points(&grids).concat();
+        let count = candidates.len() / columns.len();
         let documents = self.sample(data.len());
         let sums: Vec<Vec<f64>> = documents
             .par_chunks(CHUNK)
             .map(|chunk| {
-                let mut substitution = Substitution::new(model, columns);
-                let mut sums = vec![0.0; points.len()];
+                let mut substitute = model.shape().substitute(columns);
+                let (mut sums, mut scores) = (vec![0.0; count], vec![0.0; count]);
                 for &document in chunk {
-                    let row = data.row(document);
-                    substitution.scores(row, points.iter(), |point, score| sums[point] += score);
+                    substitute.scores(data.row(document), &candidates, &mut scores);
+                    sums.iter_mut().zip(&scores).for_each(|(sum, score)| *sum += score);
                 }
                 sums
             })
             .collect();
         let mean = |point| sums.iter().map(|sums| sums[point]).sum::<f64>() / documents.len() as f64;
-        let means: Vec<f64> = (0..points.len()).map(mean).collect();
+        let means: Vec<f64> = (0..count).map(mean).collect();
         if means.iter().any(|mean| !mean.is_finite()) {
             return Err(Error::data("a mean score is too large for a number; so must be the model's scores"));
         }
@@ -86,7 +86,7 @@ impl Dependence {
     }
 
     fn check(&self, model: &Model, data: &Dataset, columns: &[usize]) -> Result<()> {
-        check_width(model, data)?;
+        model.check_width(data.width())?;
         if !(2..=MAX_POINTS).contains(&self.points) {
             return Err(Error::parameter(format!(
                 "`points` is {}; a grid has from 2 to {MAX_POINTS} points",

@@ -1,11 +1,10 @@
 //! How much each feature matters: to the trees, and to a measure of their rankings.
 
-use super::substitution::Substitution;
-use super::{check_width, used_columns, value};
+use super::value;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metrics::{Metric, evaluate};
-use crate::models::{Ensemble, Model};
+use crate::models::Model;
 use crate::rng;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -26,17 +25,9 @@ pub struct Splits {
     pub gain: f64,
 }
 
-/// What the trees say of every feature column.
-pub fn splits(ensemble: &Ensemble) -> Vec<Splits> {
-    let mut splits = vec![Splits::default(); ensemble.width()];
-    for tree in ensemble.trees() {
-        for (&feature, &gain) in tree.features.iter().zip(&tree.gains) {
-            let splits = &mut splits[feature as usize];
-            splits.count += 1;
-            splits.gain += f64::from(gain);
-        }
-    }
-    splits
+/// How often the trees of `model` test each feature column; `None` if it has no trees.
+pub fn splits(model: &Model) -> Option<Vec<Splits>> {
+    model.shape().splits()
 }
 
 /// Importance by permutation: how far a measure drops when the values of one feature are shuffled over all documents
@@ -80,9 +71,9 @@ impl Permutation {
         if self.repeats == 0 {
             return Err(Error::parameter("`repeats` is 0; each feature must be shuffled at least once"));
         }
-        check_width(model, data)?;
+        model.check_width(data.width())?;
         let value = self.measure(data, &model.scores(data)?)?;
-        let mut used = used_columns(model);
+        let mut used = model.shape().used_columns();
         // Columns that the data lacks are 0 for all documents, shuffled or not.
         used[data.width()..].fill(false);
         let drops: Result<Vec<Drop>> = used
@@ -129,11 +120,13 @@ impl Permutation {
             })
             .collect();
         let columns = [column];
-        let mut substitution = Substitution::new(model, &columns);
+        let mut substitute = model.shape().substitute(&columns);
         let mut scores = vec![vec![0.0; data.len()]; shuffled.len()];
+        let (mut candidates, mut found) = (vec![0.0; shuffled.len()], vec![0.0; shuffled.len()]);
         for i in 0..data.len() {
-            let candidates = shuffled.iter().map(|values| [values[i]]);
-            substitution.scores(data.row(i), candidates, |repeat, score| scores[repeat][i] = score);
+            candidates.iter_mut().zip(&shuffled).for_each(|(x, values)| *x = values[i]);
+            substitute.scores(data.row(i), &candidates, &mut found);
+            scores.iter_mut().zip(&found).for_each(|(scores, score)| scores[i] = *score);
         }
         scores
     }

@@ -1,7 +1,7 @@
-//! What does a model go by? Importance of features, contributions to single scores, and partial dependence.
+//! Which features does a model use, and how? Feature importance, contributions to single scores, partial dependence.
 //!
-//! All of it looks at the features as the model sees them: aligned and scaled, as
-//! [`Ranker::prepare`](super::Ranker::prepare) gives them.
+//! Everything here works on prepared features, aligned and scaled by
+//! [`Ranker::prepare`](super::Ranker::prepare).
 
 mod dependence;
 mod importance;
@@ -9,58 +9,29 @@ mod outline;
 mod paths;
 mod quadrature;
 mod shap;
-mod substitution;
 mod tables;
 #[cfg(test)]
 mod tests;
 
-use super::Model;
-use crate::data::{Dataset, Row};
-use crate::error::{Error, Result};
+use crate::data::Row;
 
 pub use dependence::{Dependence, PartialDependence};
 pub use importance::{Drop, Permutation, PermutationImportance, Splits, splits};
 pub use outline::{Outline, depth, node_covers, outline};
+pub(super) use paths::Forest;
+pub(super) use shap::Explain;
 pub use shap::Explainer;
 pub use tables::{write_contributions, write_dependence};
 
-/// For each column, whether the model's scores can depend on it.
-fn used_columns(model: &Model) -> Vec<bool> {
-    match model {
-        Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => {
-            weights.iter().map(|&w| w != 0.0).collect()
-        }
-        Model::Ensemble(ensemble) => {
-            let mut used = vec![false; model.width()];
-            for &feature in ensemble.trees().iter().flat_map(|tree| &tree.features) {
-                used[feature as usize] = true;
-            }
-            used
-        }
-        Model::Mlp(mlp) => {
-            let units = mlp.layers()[0].weights.chunks_exact(mlp.width());
-            let mut used = vec![false; mlp.width()];
-            units.for_each(|unit| used.iter_mut().zip(unit).for_each(|(used, &w)| *used |= w != 0.0));
-            used.iter_mut().zip(mlp.factors()).for_each(|(used, &factor)| *used &= factor != 0.0);
-            used
-        }
-    }
-}
-
-/// Refuses data with columns that the model does not know.
-fn check_width(model: &Model, data: &Dataset) -> Result<()> {
-    if data.width() > model.width() {
-        return Err(Error::data(format!(
-            "the data has {} features, the model only {}",
-            data.width(),
-            model.width()
-        )));
-    }
-    Ok(())
+/// Scores a document with other values in some columns, which were named when it was made.
+pub(super) trait Substitute {
+    /// Sets one score of the document `row` for each candidate. A candidate is one value for each of the columns;
+    /// `candidates` has them one after the other.
+    fn scores(&mut self, row: Row<'_>, candidates: &[f32], out: &mut [f64]);
 }
 
 /// The value of a document's feature; 0 where the data lacks the column.
-fn value(row: Row<'_>, column: usize) -> f32 {
+pub(super) fn value(row: Row<'_>, column: usize) -> f32 {
     match row {
         Row::Dense(values) => values.get(column).copied().unwrap_or(0.0),
         Row::Sparse(..) => row.get(column),

@@ -1,6 +1,6 @@
 //! How large an ensemble is, and how many documents went through each node.
 
-use crate::models::Ensemble;
+use crate::models::TreeEnsemble;
 use crate::trees::{Child, Tree};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Outline {
 }
 
 /// The size of `ensemble`.
-pub fn outline(ensemble: &Ensemble) -> Outline {
+pub fn outline(ensemble: &TreeEnsemble) -> Outline {
     let trees = ensemble.trees();
     let mut tested: Vec<u32> = trees.iter().flat_map(|tree| &tree.features).copied().collect();
     tested.sort_unstable();

@@ -5,14 +5,14 @@ use super::quadrature::{LANES, Rule};
 use super::value;
 use crate::data::Row;
 use crate::error::{Error, Result};
-use crate::models::Ensemble;
+use crate::models::TreeEnsemble;
 use crate::trees::{Child, Tree};
 
 /// Deeper trees are not explained: the work for a leaf grows with the square of its depth.
 const MAX_DEPTH: usize = 1000;
 
 /// The trees of an ensemble, with what is needed to climb them from their leaves.
-pub(super) struct Forest<'a> {
+pub(in crate::models) struct Forest<'a> {
     trees: Vec<Climb<'a>>,
     /// The feature columns that the trees test.
     columns: Vec<usize>,
@@ -54,7 +54,7 @@ impl Condition {
 }
 
 impl<'a> Forest<'a> {
-    pub(super) fn new(ensemble: &'a Ensemble, used: &[bool]) -> Result<Self> {
+    pub(in crate::models) fn new(ensemble: &'a TreeEnsemble, used: &[bool]) -> Result<Self> {
         let columns: Vec<usize> = (0..used.len()).filter(|&column| used[column]).collect();
         let mut slots = vec![usize::MAX; used.len()];
         columns.iter().enumerate().for_each(|(slot, &column)| slots[column] = slot);
@@ -66,12 +66,12 @@ impl<'a> Forest<'a> {
     }
 
     /// The sum of the trees' values, averaged over training documents.
-    pub(super) fn expectation(&self) -> f64 {
+    pub(in crate::models) fn expectation(&self) -> f64 {
         self.trees.iter().map(Climb::expectation).sum()
     }
 
     /// Sets what every feature column contributes to the score of each of `rows`.
-    pub(super) fn explain(&self, rows: &[Row<'_>], out: &mut [Vec<f64>]) {
+    pub(in crate::models) fn explain(&self, rows: &[Row<'_>], out: &mut [Vec<f64>]) {
         let count = rows.len();
         let mut values = Vec::with_capacity(self.columns.len() * count);
         for &column in &self.columns {

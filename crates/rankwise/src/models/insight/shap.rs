@@ -12,57 +12,50 @@
 //! over the features tested on the way: a polynomial in t, so that Gauss–Legendre quadrature is exact. No number in
 //! it is a difference of large ones, as in the original recursion, so that deep trees lose no digits.
 
-use super::paths::Forest;
-use super::{check_width, used_columns};
 use crate::data::{Dataset, Row};
 use crate::error::{Error, Result};
-use crate::models::{Combine, Ensemble, Model};
+use crate::models::Model;
 use rayon::prelude::*;
 
 /// Documents that are explained together, whatever the number of threads: a leaf's tables are made once for them.
 const CHUNK: usize = 64;
 
-/// Tells what each feature of a document contributes to its score.
-///
-/// For trees the contributions are Shapley values, beside the score that is expected of a training document. For a
-/// linear model they are `w_c·x_c`, beside the bias: it does not know the average document that they could be
-/// compared with.
-pub struct Explainer<'a> {
-    model: &'a Model,
-    base: f64,
-    kind: Kind<'a>,
+/// Computes the contributions of features, for one shape of model.
+pub(in crate::models) trait Explain: Send + Sync {
+    /// The score before any feature is known.
+    fn base(&self) -> f64;
+
+    /// What the base is, in a table.
+    fn base_name(&self) -> &'static str;
+
+    /// Sets what every feature column contributes to the score of each of `rows`. `out` is 0 before.
+    fn explain(&self, rows: &[Row<'_>], out: &mut [Vec<f64>]);
 }
 
-enum Kind<'a> {
-    Linear(&'a [f64]),
-    Trees(Forest<'a>),
+/// Computes what each feature of a document contributes to its score.
+///
+/// For trees the contributions are Shapley values, and the base is the expected score of a training document. For a
+/// linear model they are `w_c·x_c`, and the base is the bias, since the model does not know the average document.
+pub struct Explainer<'a> {
+    model: &'a Model,
+    explain: Box<dyn Explain + 'a>,
 }
 
 impl<'a> Explainer<'a> {
-    /// An explainer of `model`; an error where its scores are no sums (a network, several outputs that are combined), or
-    /// where its trees do not say how many documents reached their leaves.
+    /// An explainer of `model`. Fails if its scores are not sums of contributions (a neural network, or several
+    /// outputs that are combined), or if its trees do not record how many documents reached their leaves.
     pub fn new(model: &'a Model) -> Result<Self> {
-        let (base, kind) = match model {
-            Model::Linear { weights, bias } => (*bias, Kind::Linear(weights)),
-            Model::Ordinal { weights, .. } => (0.0, Kind::Linear(weights)),
-            Model::Ensemble(ensemble) => {
-                check_sum(ensemble)?;
-                let forest = Forest::new(ensemble, &used_columns(model))?;
-                (ensemble.base()[0] + forest.expectation(), Kind::Trees(forest))
-            }
-            Model::Mlp(_) => {
-                return Err(Error::parameter(
-                    "the model is a network, whose scores are no sums over features, so they cannot be explained; \
-                     importance and partial dependence can be asked of it",
-                ));
-            }
-        };
-        Ok(Explainer { model, base, kind })
+        Ok(Explainer { model, explain: model.shape().explain()? })
     }
 
-    /// The score before any feature is known. A score is this and all contributions, summed.
+    /// The score before any feature is known. The base and all contributions sum to the score.
     pub fn base(&self) -> f64 {
-        self.base
+        self.explain.base()
+    }
+
+    /// What the base is, in a few words for a table.
+    pub fn base_name(&self) -> &'static str {
+        self.explain.base_name()
     }
 
     /// Number of feature columns of the model.
@@ -70,49 +63,26 @@ impl<'a> Explainer<'a> {
         self.model.width()
     }
 
-    /// For each of `documents` (by their numbers in `data`, which is as the model sees it), what every feature column
-    /// of the model contributes to its score. Panics where there is no such document. The same for any number of
-    /// threads.
+    /// For each of `documents` (by their numbers in `data`, which is prepared), what every feature column of the model
+    /// contributes to its score. Panics if there is no such document. The same for any number of threads.
     pub fn contributions(&self, data: &Dataset, documents: &[usize]) -> Result<Vec<Vec<f64>>> {
-        check_width(self.model, data)?;
+        self.model.check_width(data.width())?;
         let chunks: Vec<Vec<Vec<f64>>> = documents
             .par_chunks(CHUNK)
             .map(|chunk| {
                 let rows: Vec<Row<'_>> = chunk.iter().map(|&document| data.row(document)).collect();
                 let mut out = vec![vec![0.0; self.model.width()]; rows.len()];
-                match &self.kind {
-                    Kind::Linear(weights) => explain_linear(weights, &rows, &mut out),
-                    Kind::Trees(forest) => forest.explain(&rows, &mut out),
-                }
+                self.explain.explain(&rows, &mut out);
                 out
             })
             .collect();
         let rows: Vec<Vec<f64>> = chunks.into_iter().flatten().collect();
         match rows.iter().position(|row| row.iter().any(|value| !value.is_finite())) {
             Some(i) => Err(Error::data(format!(
-                "a feature of document {} contributes more to its score than a number can hold",
+                "the contribution of a feature to the score of document {} is too large for a number",
                 documents[i] + 1
             ))),
             None => Ok(rows),
         }
-    }
-}
-
-/// A missing value counts as 0, as it does in the score.
-fn explain_linear(weights: &[f64], rows: &[Row<'_>], out: &mut [Vec<f64>]) {
-    for (row, out) in rows.iter().zip(out) {
-        for (column, x) in row.iter().filter(|(_, x)| !x.is_nan()) {
-            out[column] = weights[column] * f64::from(x);
-        }
-    }
-}
-
-fn check_sum(ensemble: &Ensemble) -> Result<()> {
-    match ensemble.combine() {
-        Combine::Sum => Ok(()),
-        _ => Err(Error::parameter(
-            "the model makes its scores from several outputs, so they are no sums of contributions and cannot be \
-             explained; models whose trees add up to the score can",
-        )),
     }
 }

@@ -4,23 +4,16 @@ mod importance;
 mod shap;
 
 use super::*;
-use crate::data::{Features, Parts};
-use crate::models::{Combine, Ensemble};
+use crate::data::{Dataset, Features};
+use crate::models::{Combine, Model, TreeEnsemble};
 use crate::rng::{Random, stream};
 use crate::trees::Tree;
 use rand::RngExt;
 
 /// One query's worth of dense rows, or several where `bounds` says so.
 pub(super) fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
-    let query_ids = (1..bounds.len()).map(|q| format!("q{q}")).collect::<Vec<_>>();
-    Dataset::new(Parts {
-        features: Features::Dense { width, values },
-        labels,
-        bounds,
-        query_ids: query_ids.iter().map(String::as_str).collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+    let sizes: Vec<usize> = bounds.windows(2).map(|b| b[1] - b[0]).collect();
+    Dataset::dense(values, width, labels, &sizes).unwrap()
 }
 
 /// The same data, only what is not 0 stored.
@@ -82,18 +75,18 @@ fn random_tree(random: &mut Random, width: usize, leaves: usize) -> Tree {
 
 fn random_ensemble(random: &mut Random, width: usize, trees: usize, leaves: usize) -> Model {
     let trees = (0..trees).map(|_| random_tree(random, width, leaves)).collect();
-    Model::Ensemble(Ensemble::sum(width, 0.5, trees).unwrap())
+    Model::Trees(TreeEnsemble::sum(width, 0.5, trees).unwrap())
 }
 
 /// One that combines three outputs, so that scores are no sums.
 fn graded(random: &mut Random, width: usize) -> Model {
     let trees = (0..7).map(|_| random_tree(random, width, 6)).collect();
     let combine = Combine::Softmax { grades: vec![0.0, 1.0, 3.0] };
-    Model::Ensemble(Ensemble::new(width, vec![0.1, 0.2, -0.3], combine, trees).unwrap())
+    Model::Trees(TreeEnsemble::new(width, vec![0.1, 0.2, -0.3], combine, trees).unwrap())
 }
 
 fn linear(random: &mut Random, width: usize) -> Model {
-    Model::Linear { weights: (0..width).map(|_| random.random_range(-1.0..1.0)).collect(), bias: 0.75 }
+    Model::linear((0..width).map(|_| random.random_range(-1.0..1.0)).collect(), 0.75)
 }
 
 /// The data with one value in all rows of a column.
@@ -119,10 +112,11 @@ fn a_document_scored_with_other_values_is_the_document_changed() {
                 columns.iter().zip(&values).fold(data.clone(), |data, (&c, &x)| with_column(&data, c, x));
             let expected = model.scores(&changed).unwrap();
             for data in [&data, &sparse(&data)] {
-                let mut substitution = substitution::Substitution::new(&model, &columns);
+                let mut substitute = model.shape().substitute(&columns);
                 for (i, expected) in expected.iter().enumerate() {
-                    let found = |_, score| assert_eq!(score, *expected);
-                    substitution.scores(data.row(i), [&values].into_iter(), found);
+                    let mut found = [0.0];
+                    substitute.scores(data.row(i), &values, &mut found);
+                    assert_eq!(found[0], *expected);
                 }
             }
         }
@@ -156,7 +150,7 @@ fn grids_are_quantiles_and_samples_are_drawn() {
     let values: Vec<f32> = (0..101).rev().map(|i| (i * i) as f32).collect();
     let data = dataset(1, values, vec![0.0; 101], vec![0, 101]);
     let zeros = dataset(1, vec![0.0, -0.0, -0.0, 1.0], vec![0.0; 4], vec![0, 4]);
-    let model = Model::Linear { weights: vec![2.0], bias: 1.0 };
+    let model = Model::linear(vec![2.0], 1.0);
     let of = |points, documents, seed| Dependence { points, documents, seed }.of(&model, &data, &[0]);
     let found = of(5, 10, 0).unwrap();
     assert_eq!(found.grids[0], [0.0, 625.0, 2500.0, 5625.0, 10000.0]);

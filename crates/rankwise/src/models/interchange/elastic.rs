@@ -12,8 +12,8 @@ use super::foreign::plain;
 use super::forest::{Engine, Grown, Names, Node, Test};
 use super::xgboost_writer::{Levels, below_what};
 use super::{
-    Exported, Shape, in_single, leave_out_bias, missing_unlike_zero, ranklib, ranklib_reader, shape,
-    sum_of_trees, unique_names, with_base_in_first,
+    EngineModel, Exported, in_single, leave_out_bias, missing_unlike_zero, ranklib, ranklib_reader,
+    unique_names, with_base_in_first,
 };
 use crate::data::Columns;
 use crate::error::{Error, Result};
@@ -33,8 +33,8 @@ const TOOL: &str = "the search engine";
 /// The model as weights, or as trees in XGBoost's form.
 pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
     let names = unique_names(ranker, &mut out.notes)?;
-    match shape(ranker)? {
-        Shape::Linear { weights, bias } => {
+    match ranker.model.shape().engine_model()? {
+        EngineModel::Linear { weights, bias } => {
             in_single(TOOL, weights, &mut out.notes)?;
             leave_out_bias("Elasticsearch", bias, out);
             let said: Map<String, Value> = names
@@ -45,7 +45,7 @@ pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
                 .collect();
             Ok(request(ranker, LINEAR, &Value::Object(said).to_string()))
         }
-        Shape::Trees(ensemble) => {
+        EngineModel::Trees(ensemble) => {
             let trees = with_base_in_first(ensemble);
             in_single(TOOL, trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
             missing_note(&trees, &mut out.notes);
@@ -57,7 +57,7 @@ pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
 
 /// The model's trees in RankLib's form.
 pub(super) fn write_ranklib(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
-    let text = ranklib::text(sum_of_trees(ranker)?, 1, out)?;
+    let text = ranklib::text(ranker.model.shape().sum_of_trees()?, 1, out)?;
     out.notes.push(format!(
         "features go by their place in the feature set: {} must be the first of {}, and so on in the model's order",
         super::foreign::quoted(&ranker.columns.name(0)),

@@ -2,8 +2,7 @@
 
 use crate::data::{Columns, MAX_FEATURES};
 use crate::error::{Error, Result};
-use crate::metrics::Conventions;
-use crate::models::{Ensemble, LearnerCard, Model, Outcome, Ranker, Record};
+use crate::models::{LearnerCard, Model, Outcome, Provenance, Ranker, Record, TreeEnsemble};
 use crate::trees::Tree;
 use std::collections::HashSet;
 
@@ -38,7 +37,7 @@ impl Foreign {
         }
         notes.extend(self.notes);
         let parameters = [("objective", &self.objective), ("version", &self.version)];
-        let ranker = Ranker {
+        let provenance = Provenance {
             learner: LearnerCard {
                 name: self.tool.to_lowercase(),
                 title: format!("{} model ({})", self.tool, self.objective),
@@ -49,20 +48,16 @@ impl Foreign {
                 .into_iter()
                 .collect(),
             metric: "not known".into(),
-            conventions: Conventions::default(),
-            seed: 0,
-            normalizer: None,
-            columns: self.columns,
             record: Record {
                 outcome: Outcome::RoundsUsedUp,
                 rounds: self.trees.len() as u64,
                 figures: Vec::new(),
                 notes,
             },
-            model: Model::Ensemble(Ensemble::sum(self.width, self.base, self.trees)?),
+            ..Provenance::default()
         };
-        ranker.check()?;
-        Ok(ranker)
+        let model = Model::Trees(TreeEnsemble::sum(self.width, self.base, self.trees)?);
+        Ranker::new(model, self.columns, None, provenance)
     }
 }
 

@@ -50,7 +50,7 @@ fn cases() -> u64 {
 
 /// What is accepted must also score, and be written again.
 fn use_it(ranker: &Ranker) {
-    let Model::Ensemble(ensemble) = &ranker.model else { panic!("no ensemble was read") };
+    let Model::Trees(ensemble) = &ranker.model else { panic!("no ensemble was read") };
     let mut score = [0.0];
     for row in [[0.0; 3], [f32::NAN; 3], [f32::MAX, -1.0, 1e-40]] {
         ensemble.outputs(crate::data::Row::Dense(&row), &mut score);
@@ -92,7 +92,7 @@ fn fuzz(format: Format) {
 #[test]
 fn damaged_models_for_engines_are_survived() {
     let ranker = samples::ranker();
-    let linear = Ranker { model: Model::Linear { weights: vec![1.0; 3], bias: 0.0 }, ..ranker.clone() };
+    let linear = Ranker::of_model(Model::linear(vec![1.0; 3], 0.0), ranker.columns.clone()).unwrap();
     for format in [Format::RankLib, Format::Elasticsearch, Format::ElasticsearchRankLib, Format::Solr] {
         let seeds: Vec<Vec<u8>> =
             [&ranker, &linear].iter().filter_map(|r| export(r, format).ok()).map(|e| e.bytes).collect();

@@ -1,9 +1,9 @@
 //! Writes an ensemble as LightGBM's text, version 4. The base goes into the first tree, as LightGBM itself does.
 
 use super::lightgbm::{DEFAULT_LEFT, ZERO};
-use super::{Apart, Exported, below, with_base_in_first};
+use super::{Divergence, Exported, below, with_base_in_first};
 use crate::error::Result;
-use crate::models::{Ensemble, Ranker};
+use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::Tree;
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ use std::fmt::Write;
 const MISSING_IS_NAN: u8 = 2 << 2;
 
 /// The model as LightGBM's text.
-pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, out: &mut Exported) -> Result<Vec<u8>> {
-    out.single = false;
+pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported) -> Result<Vec<u8>> {
+    out.single_precision = false;
     let trees = with_base_in_first(ensemble);
     let affected = trees.iter().flat_map(|tree| &tree.thresholds).filter(|&&t| near_zero(t)).count();
     if affected > 0 {
         let beside = [((-ZERO).next_down(), -f32::from_bits(1)), (0.0, ZERO)];
-        out.apart = beside.map(|(above, up_to)| Apart { column: None, above, up_to }).to_vec();
+        out.divergent = beside.map(|(above, up_to)| Divergence { column: None, above, up_to }).to_vec();
         out.notes.push(format!(
             "LightGBM takes values within 1e-35 of 0 as 0, and {affected} of the model's tests tell such values apart"
         ));

@@ -27,13 +27,15 @@ mod vectors;
 mod xgboost;
 mod xgboost_writer;
 
-use super::{Combine, Ensemble, Model, Ranker};
+use super::{Ranker, TreeEnsemble};
 use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
 use std::collections::HashSet;
 
 pub use format::Format;
+pub(super) use onnx_writer::OnnxGraph;
 pub use replay::replay;
+pub(super) use vectors::TrialValues;
 pub use vectors::{Vectors, Verdict, made_up_rows};
 
 /// A model in the bytes of another tool's file.
@@ -45,18 +47,18 @@ pub struct Exported {
     /// Where the file may score otherwise than the model, and what it could not take along.
     pub notes: Vec<String>,
     /// What the file's scores lack: a bias that it has no place for.
-    pub lacks: f64,
+    pub omitted_bias: f64,
     /// Whether the file takes missing values as 0 where the model does otherwise.
     pub missing_as_zero: bool,
     /// Whether it scores in single precision.
-    pub single: bool,
+    pub single_precision: bool,
     /// Values that the file sends another way than the model, as the notes tell.
-    pub apart: Vec<Apart>,
+    pub divergent: Vec<Divergence>,
 }
 
 /// Values `above < x ≤ up_to` of a feature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Apart {
+pub struct Divergence {
     /// The feature's column; every column where it is not given.
     pub column: Option<usize>,
     /// Values are above this,
@@ -70,25 +72,28 @@ pub fn export(ranker: &Ranker, format: Format) -> Result<Exported> {
     let mut out = Exported {
         bytes: Vec::new(),
         notes: Vec::new(),
-        lacks: 0.0,
+        omitted_bias: 0.0,
         missing_as_zero: false,
-        single: true,
-        apart: Vec::new(),
+        single_precision: true,
+        divergent: Vec::new(),
     };
     if format != Format::Rankwise {
         out.notes = scaling_note(ranker);
     }
     out.bytes = match format {
         Format::Rankwise => {
-            out.single = false;
+            out.single_precision = false;
             ranker.to_bytes()
         }
-        Format::LightGbm => lightgbm_writer::write(ranker, sum_of_trees(ranker)?, &mut out)?,
-        Format::XgBoost => xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut out.notes)?.to_json(),
-        Format::XgBoostUbj => {
-            xgboost_writer::document(ranker, sum_of_trees(ranker)?, &mut out.notes)?.to_ubjson()
+        Format::LightGbm => lightgbm_writer::write(ranker, ranker.model.shape().sum_of_trees()?, &mut out)?,
+        Format::XgBoost => {
+            xgboost_writer::document(ranker, ranker.model.shape().sum_of_trees()?, &mut out.notes)?.to_json()
         }
-        Format::RankLib => ranklib::write(ranker, sum_of_trees(ranker)?, &mut out)?,
+        Format::XgBoostUbj => {
+            xgboost_writer::document(ranker, ranker.model.shape().sum_of_trees()?, &mut out.notes)?
+                .to_ubjson()
+        }
+        Format::RankLib => ranklib::write(ranker, ranker.model.shape().sum_of_trees()?, &mut out)?,
         Format::Onnx => onnx_writer::write(ranker, &mut out)?,
         Format::Elasticsearch => elastic::write(ranker, &mut out)?,
         Format::ElasticsearchRankLib => elastic::write_ranklib(ranker, &mut out)?,
@@ -103,11 +108,17 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<Ranker>> {
         Some(lightgbm::read(bytes))
     } else if ubjson::looks_like(bytes) {
         Some(xgboost::read_ubjson(bytes))
-    } else if xgboost::looks_like_json(bytes) {
+    } else if !first_key_is_format(bytes) && xgboost::looks_like_json(bytes) {
         Some(xgboost::read_json(bytes))
     } else {
         None
     }
+}
+
+/// Our own files begin so, and are not parsed to find out what they are.
+fn first_key_is_format(bytes: &[u8]) -> bool {
+    let key = bytes.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    key.is_some_and(|rest| rest.starts_with(b"\"format\""))
 }
 
 fn scaling_note(ranker: &Ranker) -> Vec<String> {
@@ -120,37 +131,15 @@ fn scaling_note(ranker: &Ranker) -> Vec<String> {
     ranker.normalizer.iter().map(told).collect()
 }
 
-/// What search engines score by.
-enum Shape<'a> {
+/// A model as search engines have it.
+pub(super) enum EngineModel<'a> {
     Linear { weights: &'a [f64], bias: f64 },
-    Trees(&'a Ensemble),
-}
-
-fn shape(ranker: &Ranker) -> Result<Shape<'_>> {
-    match &ranker.model {
-        Model::Linear { weights, bias } => Ok(Shape::Linear { weights, bias: *bias }),
-        Model::Ordinal { weights, .. } => Ok(Shape::Linear { weights, bias: 0.0 }),
-        Model::Ensemble(_) => sum_of_trees(ranker).map(Shape::Trees),
-        Model::Mlp(_) => Err(Error::model(
-            "the model is a network, and this format holds weights or sums of trees: ONNX takes networks",
-        )),
-    }
-}
-
-/// The one shape that the other tools have, too.
-fn sum_of_trees(ranker: &Ranker) -> Result<&Ensemble> {
-    match &ranker.model {
-        Model::Ensemble(ensemble) if *ensemble.combine() == Combine::Sum => Ok(ensemble),
-        Model::Ensemble(_) => Err(Error::model(
-            "the model combines several outputs into a score, and the other tools' files hold sums of trees alone",
-        )),
-        _ => Err(Error::model("the model has no trees, and the other tools' files hold sums of trees alone")),
-    }
+    Trees(&'a TreeEnsemble),
 }
 
 /// The trees with the base added to the values of the first, for files that have no place for it. The sum of a
 /// document is the same to the last bit, since it begins with base + first value either way.
-fn with_base_in_first(ensemble: &Ensemble) -> Vec<Tree> {
+fn with_base_in_first(ensemble: &TreeEnsemble) -> Vec<Tree> {
     let (base, mut trees) = (ensemble.base()[0], ensemble.trees().to_vec());
     match trees.first_mut() {
         Some(first) => first.values.iter_mut().for_each(|value| *value += base),
@@ -197,7 +186,7 @@ fn in_single<'a>(
 /// Leaves out a bias that a file has no place for, and says so.
 fn leave_out_bias(tool: &str, bias: f64, out: &mut Exported) {
     if bias != 0.0 {
-        out.lacks = bias;
+        out.omitted_bias = bias;
         out.notes.push(format!(
             "{tool} has no place for the model's bias of {bias}: scores lack it, and keep their order"
         ));
@@ -245,14 +234,15 @@ fn below(tree: &Tree) -> Vec<Below> {
 mod tests {
     use super::samples::ranker;
     use super::*;
+    use crate::models::{Combine, Model};
 
     #[test]
     fn what_no_file_can_say_is_refused_or_told() {
         let mut linear = ranker();
-        linear.model = Model::Linear { weights: vec![1.0; 3], bias: 0.0 };
+        linear.model = Model::linear(vec![1.0; 3], 0.0);
         let mut several = ranker();
         let ordinal = Combine::Ordinal { grades: vec![0.0, 1.0] };
-        several.model = Model::Ensemble(Ensemble::new(3, vec![0.0], ordinal, vec![]).unwrap());
+        several.model = Model::Trees(TreeEnsemble::new(3, vec![0.0], ordinal, vec![]).unwrap());
         let mut scaled = ranker();
         scaled.normalizer = Some(crate::data::Normalizer::parse("min-max").unwrap());
         for format in Format::ALL.into_iter().filter(|f| *f != Format::Rankwise) {

@@ -12,7 +12,7 @@ use super::onnx::{
 };
 use super::{Exported, in_single};
 use crate::error::Result;
-use crate::models::{Activation, Combine, Ensemble, Mlp, Model, Ranker};
+use crate::models::{Activation, Combine, NeuralNetwork, Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 use prost::Message;
 
@@ -26,29 +26,20 @@ const TREE_OPERATORS: &str = "ai.onnx.ml";
 
 /// The model as ONNX.
 pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
-    let mut graph = Builder::default();
-    match &ranker.model {
-        Model::Linear { weights, bias } => graph.linear(weights, *bias, &mut out.notes)?,
-        Model::Ordinal { weights, .. } => {
-            out.notes
-                .push("the file gives scores; the thresholds that make grades of them are not in it".into());
-            graph.linear(weights, 0.0, &mut out.notes)?;
-        }
-        Model::Ensemble(ensemble) => graph.ensemble(ensemble, &mut out.notes)?,
-        Model::Mlp(mlp) => graph.network(mlp),
-    }
+    let mut graph = OnnxGraph::default();
+    ranker.model.shape().write_onnx(&mut graph, &mut out.notes)?;
     Ok(graph.finish(ranker))
 }
 
-/// A graph as it grows: operations in order, and the constants that they use.
+/// A graph under construction: operations in order, and the constants that they use.
 #[derive(Default)]
-struct Builder {
+pub(in crate::models) struct OnnxGraph {
     operations: Vec<Operation>,
     constants: Vec<Tensor>,
     uses_trees: bool,
 }
 
-impl Builder {
+impl OnnxGraph {
     /// An operation of `inputs` whose result is called `output`.
     fn put(&mut self, kind: &str, inputs: &[&str], output: &str, attribute: Vec<Attribute>) {
         self.operations.push(Operation {
@@ -71,7 +62,13 @@ impl Builder {
         self.put("Where", &["is_missing", "zero", input], output, Vec::new());
     }
 
-    fn linear(&mut self, weights: &[f64], bias: f64, notes: &mut Vec<String>) -> Result<()> {
+    /// A linear model.
+    pub(in crate::models) fn linear(
+        &mut self,
+        weights: &[f64],
+        bias: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
         in_single("ONNX", weights.iter().chain([&bias]), notes)?;
         self.zero_for_missing(FEATURES, "present");
         self.constant("weights", &[weights.len(), 1], weights.iter().map(|&w| w as f32));
@@ -80,9 +77,10 @@ impl Builder {
         Ok(())
     }
 
-    fn network(&mut self, mlp: &Mlp) {
+    /// A neural network.
+    pub(in crate::models) fn network(&mut self, network: &NeuralNetwork) {
         let doubles = |values: &[f32]| values.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
-        for (name, values) in [("means", mlp.means()), ("factors", mlp.factors())] {
+        for (name, values) in [("means", network.means()), ("factors", network.factors())] {
             self.constants.push(Tensor::doubles(name, &[values.len()], doubles(values)));
         }
         let to = |kind: i32| vec![Attribute::integer("to", kind.into())];
@@ -91,18 +89,18 @@ impl Builder {
         self.put("Mul", &["centred", "factors"], "scaled_double", Vec::new());
         self.put("Cast", &["scaled_double"], "scaled", to(FLOAT));
         self.zero_for_missing("scaled", "layer_0");
-        let (mut input, mut inputs) = ("layer_0".to_string(), mlp.width());
-        for (number, layer) in (1..).zip(mlp.layers()) {
+        let (mut input, mut inputs) = ("layer_0".to_string(), network.width());
+        for (number, layer) in (1..).zip(network.layers()) {
             let [weights, biases, sums] =
                 ["weights", "biases", "sums"].map(|part| format!("{part}_{number}"));
             self.constant(&weights, &[layer.outputs, inputs], layer.weights.iter().copied());
             self.constant(&biases, &[layer.outputs], layer.biases.iter().copied());
-            let last = number == mlp.layers().len();
+            let last = number == network.layers().len();
             let sums = if last { SCORE.to_string() } else { sums };
             let by_rows = vec![Attribute::integer("transB", 1)];
             self.put("Gemm", &[&input, &weights, &biases], &sums, by_rows);
             if !last {
-                let kind = match mlp.activation() {
+                let kind = match network.activation() {
                     Activation::Relu => "Relu",
                     Activation::Tanh => "Tanh",
                 };
@@ -114,7 +112,12 @@ impl Builder {
         }
     }
 
-    fn ensemble(&mut self, ensemble: &Ensemble, notes: &mut Vec<String>) -> Result<()> {
+    /// Trees, and how their outputs are combined.
+    pub(in crate::models) fn trees(
+        &mut self,
+        ensemble: &TreeEnsemble,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
         let values = ensemble.trees().iter().flat_map(|tree| &tree.values);
         in_single("ONNX", values.chain(ensemble.base()), notes)?;
         let sums = if *ensemble.combine() == Combine::Sum { SCORE } else { "outputs" };
@@ -191,7 +194,7 @@ struct TreeTable {
 }
 
 impl TreeTable {
-    fn of(ensemble: &Ensemble) -> TreeTable {
+    fn of(ensemble: &TreeEnsemble) -> TreeTable {
         let mut table = TreeTable::default();
         let nothing = [Tree::constant(0.0, 0.0)];
         // Runtimes want a tree, if only one that adds nothing.
@@ -240,7 +243,7 @@ impl TreeTable {
         self.no.push(no);
     }
 
-    fn attributes(self, ensemble: &Ensemble) -> Vec<Attribute> {
+    fn attributes(self, ensemble: &TreeEnsemble) -> Vec<Attribute> {
         vec![
             Attribute::text("aggregate_function", "SUM"),
             Attribute::floats("base_values", ensemble.base().iter().map(|&b| b as f32).collect()),

@@ -5,11 +5,11 @@
 use super::foreign::quoted;
 use super::{Exported, in_single, missing_unlike_zero, with_base_in_first};
 use crate::error::{Error, Result};
-use crate::models::{Ensemble, Ranker};
+use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 
 /// The model as RankLib's file.
-pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, out: &mut Exported) -> Result<Vec<u8>> {
+pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported) -> Result<Vec<u8>> {
     let first_id = match &ranker.columns.names {
         Some(names) => {
             out.notes.push(format!(
@@ -29,7 +29,7 @@ pub(super) fn write(ranker: &Ranker, ensemble: &Ensemble, out: &mut Exported) ->
 }
 
 /// The text of the model, its first column called `first_id`.
-pub(super) fn text(ensemble: &Ensemble, first_id: u32, out: &mut Exported) -> Result<Vec<u8>> {
+pub(super) fn text(ensemble: &TreeEnsemble, first_id: u32, out: &mut Exported) -> Result<Vec<u8>> {
     let trees = with_base_in_first(ensemble);
     in_single("RankLib", trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
     let affected = missing_unlike_zero(&trees);

@@ -1,7 +1,7 @@
 //! What an exported file answers, by our own reading of its format: not the tool itself, whose word counts for more.
 
 use super::{Format, elastic, ranklib_reader, solr};
-use crate::data::{Dataset, Features, Parts};
+use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::models::{Model, Ranker};
 
@@ -30,17 +30,9 @@ pub fn replay(bytes: &[u8], format: Format, ranker: &Ranker, rows: &[Vec<f32>]) 
 pub(super) fn scores(model: &Model, rows: &[Vec<f32>]) -> Result<Vec<f64>> {
     let width = model.width();
     if rows.iter().any(|row| row.len() != width) {
-        return Err(Error::data(format!("a row has not the {width} features of the model")));
+        return Err(Error::data(format!("a row does not have the {width} features of the model")));
     }
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    let data = Dataset::new(Parts {
-        features: Features::Dense { width, values: rows.concat() },
-        labels: vec![0.0; rows.len()],
-        bounds: vec![0, rows.len()],
-        query_ids: ["rows"].into_iter().collect(),
-        ..Parts::default()
-    })?;
-    model.scores(&data)
+    let mut scores = vec![0.0; rows.len()];
+    model.score_rows(Rows::dense(&rows.concat(), width)?, &mut scores)?;
+    Ok(scores)
 }

@@ -1,8 +1,7 @@
 //! Models made by hand for the tests of this room.
 
 use crate::data::Columns;
-use crate::metrics::Conventions;
-use crate::models::{Ensemble, LearnerCard, Model, Ranker, Record};
+use crate::models::{Model, Ranker, TreeEnsemble};
 use crate::trees::Tree;
 
 /// Feature 0 at 1.5; to the right, feature 2 at −2. Missing goes right, then left.
@@ -24,17 +23,7 @@ pub(super) fn ranker() -> Ranker {
     let mut second = tree();
     second.features = vec![1, 0];
     second.scale(-0.125);
-    Ranker {
-        learner: LearnerCard { name: "x".into(), title: "X".into(), citations: Vec::new() },
-        parameters: toml::Table::new(),
-        metric: "ndcg".into(),
-        conventions: Conventions::default(),
-        seed: 0,
-        normalizer: None,
-        columns: Columns::default(),
-        record: Record::default(),
-        model: Model::Ensemble(
-            Ensemble::sum(3, 0.5, vec![tree(), second, Tree::constant(0.25, 10.0)]).unwrap(),
-        ),
-    }
+    let trees = vec![tree(), second, Tree::constant(0.25, 10.0)];
+    let model = Model::Trees(TreeEnsemble::sum(3, 0.5, trees).unwrap());
+    Ranker::of_model(model, Columns::default()).unwrap()
 }

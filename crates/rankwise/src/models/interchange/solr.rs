@@ -9,7 +9,7 @@ use super::foreign::{plain, quoted};
 use super::forest::{Engine, Grown, Names, Node, Test};
 use super::ranklib::shown;
 use super::{
-    Apart, Exported, Shape, in_single, leave_out_bias, missing_unlike_zero, shape, unique_names,
+    Divergence, EngineModel, Exported, in_single, leave_out_bias, missing_unlike_zero, unique_names,
     with_base_in_first,
 };
 use crate::data::Columns;
@@ -29,8 +29,8 @@ const SLACK: f32 = 1e-6;
 /// The model as Solr's document.
 pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
     let names = unique_names(ranker, &mut out.notes)?;
-    let (class, used, parameters) = match shape(ranker)? {
-        Shape::Linear { weights, bias } => {
+    let (class, used, parameters) = match ranker.model.shape().engine_model()? {
+        EngineModel::Linear { weights, bias } => {
             in_single("Solr", weights, &mut out.notes)?;
             leave_out_bias("Solr", bias, out);
             let used: Vec<usize> = (0..weights.len()).filter(|&c| weights[c] as f32 != 0.0).collect();
@@ -39,10 +39,10 @@ pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
             let weights: Map<String, Value> = used.iter().map(weight).collect();
             (LINEAR, used, json!({ "weights": weights }).to_string())
         }
-        Shape::Trees(ensemble) => {
+        EngineModel::Trees(ensemble) => {
             let trees = with_base_in_first(ensemble);
             in_single("Solr", trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
-            out.apart = shifted(&trees);
+            out.divergent = shifted(&trees);
             slack_note(out);
             let mut used: Vec<usize> =
                 trees.iter().flat_map(|tree| &tree.features).map(|&f| f as usize).collect();
@@ -137,11 +137,11 @@ fn cost(written: f32, t: f32) -> (bool, bool, f64) {
 }
 
 /// Where the threshold that Solr ends up with is not the model's: the values between the two.
-fn shifted(trees: &[Tree]) -> Vec<Apart> {
+fn shifted(trees: &[Tree]) -> Vec<Divergence> {
     let tests = trees.iter().flat_map(|tree| tree.features.iter().zip(&tree.thresholds));
     let apart = |(&feature, &t): (&u32, &f32)| {
         let found = before_slack(t) + SLACK;
-        (found != t).then(|| Apart {
+        (found != t).then(|| Divergence {
             column: Some(feature as usize),
             above: found.min(t),
             up_to: found.max(t),
@@ -151,12 +151,12 @@ fn shifted(trees: &[Tree]) -> Vec<Apart> {
 }
 
 fn slack_note(out: &mut Exported) {
-    let widest = out.apart.iter().map(|a| f64::from(a.up_to) - f64::from(a.above)).fold(0.0, f64::max);
+    let widest = out.divergent.iter().map(|a| f64::from(a.up_to) - f64::from(a.above)).fold(0.0, f64::max);
     if widest > 0.0 {
         out.notes.push(format!(
             "Solr adds 1e-6 to thresholds in single precision, and {} of the model's cannot be met exactly: they are \
              off by {widest:.1e} at the most, and only values in between go another way",
-            out.apart.len()
+            out.divergent.len()
         ));
     }
 }

@@ -1,23 +1,16 @@
 //! Rows for trying an exported model, and what it must answer: a file that users replay where the model will run.
 
 use super::replay::scores;
-use super::{Apart, Exported, Format};
-use crate::data::Row;
+use super::{Divergence, Exported, Format};
 use crate::error::{Error, Result};
-use crate::models::{Activation, Combine, Ensemble, Mlp, Model, Ranker};
+use crate::models::Ranker;
 use crate::rng;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// How far scores may lie apart, as a part of the sum of the sizes of what is added up: rounding in f32, …
-const SINGLE: f64 = 1e-5;
-
-/// … the same for networks, of which many sums cancel out in the layers after them (about seventy times what was seen) …
-const NETWORK: f64 = 3e-7;
-
-/// … and in f64, summed in another order.
+/// The error allowed to a score in double precision, as a fraction of its magnitude: the sum may have another order.
 const DOUBLE: f64 = 1e-12;
 
 /// Rows that are made up at the least, where so many are asked for.
@@ -60,7 +53,7 @@ pub struct Verdict {
 pub fn made_up_rows(ranker: &Ranker, exported: &Exported, count: usize) -> Vec<Vec<f32>> {
     let width = ranker.model.width();
     let count = count.min((MOST_VALUES / width).max(1));
-    let (common, by_column) = pools(&ranker.model);
+    let TrialValues { common, by_column } = ranker.model.shape().trial_values();
     let common: Vec<f32> = exported.comparable(None, common);
     let by_column: BTreeMap<usize, Vec<f32>> = by_column
         .into_iter()
@@ -85,40 +78,23 @@ pub fn made_up_rows(ranker: &Ranker, exported: &Exported, count: usize) -> Vec<V
         }
         row
     };
-    let held = |row: &Vec<f32>| size(&ranker.model, row) < LARGEST;
+    let held = |row: &Vec<f32>| ranker.model.shape().magnitude(row) < LARGEST;
     (0..wanted).map(row).filter(held).collect()
 }
 
-/// Values worth trying for any feature, and those of some features besides.
-fn pools(model: &Model) -> (&'static [f32], BTreeMap<usize, Vec<f32>>) {
-    let mut by_column: BTreeMap<usize, Vec<f32>> = BTreeMap::new();
-    match model {
-        Model::Ensemble(ensemble) => {
-            for (&feature, &t) in ensemble.trees().iter().flat_map(|t| t.features.iter().zip(&t.thresholds)) {
-                let around = [t, t.next_up(), t.next_down()].into_iter().filter(|x| x.is_finite());
-                by_column.entry(feature as usize).or_default().extend(around);
-            }
-            (&[0.0, f32::NAN, 1.0, -1.0, f32::MAX, f32::MIN], by_column)
-        }
-        Model::Mlp(mlp) => {
-            let standards = mlp.means().iter().zip(mlp.factors()).enumerate();
-            for (column, (mean, factor)) in standards.filter(|(_, (_, factor))| **factor != 0.0) {
-                let around = [-2.0, -1.0, 0.0, 0.5, 3.0].map(|step: f32| mean + step / factor);
-                by_column.insert(column, around.into_iter().filter(|x| x.is_finite()).collect());
-            }
-            (&[0.0, f32::NAN], by_column)
-        }
-        Model::Linear { .. } | Model::Ordinal { .. } => {
-            (&[0.0, f32::NAN, 1.0, -1.0, 0.5, 1e-6, 3.25, -17.5, 0.1, 1e4], by_column)
-        }
-    }
+/// Feature values that put an exported model to the test.
+pub(in crate::models) struct TrialValues {
+    /// Values to try for any feature.
+    pub(in crate::models) common: &'static [f32],
+    /// More values for some columns.
+    pub(in crate::models) by_column: BTreeMap<usize, Vec<f32>>,
 }
 
 impl Exported {
     /// Those of `values` that the file sends where the model does, as far as the notes promise.
     fn comparable(&self, column: Option<usize>, values: &[f32]) -> Vec<f32> {
-        let apart: Vec<&Apart> =
-            self.apart.iter().filter(|a| a.column.is_none() || a.column == column).collect();
+        let apart: Vec<&Divergence> =
+            self.divergent.iter().filter(|a| a.column.is_none() || a.column == column).collect();
         let left_out = |x: f32| {
             (self.missing_as_zero && x.is_nan()) || apart.iter().any(|a| a.above < x && x <= a.up_to)
         };
@@ -129,13 +105,11 @@ impl Exported {
 impl Vectors {
     /// What the target of an export must answer to `rows`, which are scaled as the model learned to see them.
     pub fn new(ranker: &Ranker, exported: &Exported, rows: Vec<Vec<f32>>) -> Result<Vectors> {
-        let scores = scores(&ranker.model, &rows)?.into_iter().map(|score| score - exported.lacks).collect();
-        let part = match (&ranker.model, exported.single) {
-            (_, false) => DOUBLE,
-            (Model::Mlp(_), true) => NETWORK,
-            (_, true) => SINGLE,
-        };
-        let allowed = rows.iter().map(|row| part * size(&ranker.model, row)).collect();
+        let scores =
+            scores(&ranker.model, &rows)?.into_iter().map(|score| score - exported.omitted_bias).collect();
+        let shape = ranker.model.shape();
+        let fraction = if exported.single_precision { shape.single_precision_tolerance() } else { DOUBLE };
+        let allowed = rows.iter().map(|row| fraction * shape.magnitude(row)).collect();
         Ok(Vectors { rows, scores, allowed })
     }
 
@@ -196,54 +170,3 @@ impl Vectors {
 
 const ABOUT: &str = "rows to score where the model runs: `features` in the order of the names above, already scaled as \
                      `scaling` says, null where a value is missing; the score must be within `allowed` of `score`";
-
-/// The sum of the sizes of what a score is added up from.
-fn size(model: &Model, row: &[f32]) -> f64 {
-    let present = |x: f32| if x.is_nan() { 0.0 } else { f64::from(x) };
-    match model {
-        Model::Linear { weights, .. } | Model::Ordinal { weights, .. } => {
-            let bias = if let Model::Linear { bias, .. } = model { bias.abs() } else { 0.0 };
-            bias + weights.iter().zip(row).map(|(w, &x)| (w * present(x)).abs()).sum::<f64>()
-        }
-        Model::Ensemble(ensemble) => size_of_sums(ensemble, row),
-        Model::Mlp(mlp) => size_of_network(mlp, row),
-    }
-}
-
-/// An expected grade moves by no more than the range of grades for what its outputs move.
-fn size_of_sums(ensemble: &Ensemble, row: &[f32]) -> f64 {
-    let values = ensemble.trees().iter().map(|tree| tree.values[tree.leaf(Row::Dense(row))]);
-    let sums: f64 = values.chain(ensemble.base().iter().copied()).map(f64::abs).sum();
-    match ensemble.combine() {
-        Combine::Sum => sums,
-        Combine::Softmax { grades } | Combine::Ordinal { grades } => {
-            (1.0 + sums) * grades.iter().map(|g| 2.0 * f64::from(g.abs())).fold(0.0, f64::max)
-        }
-    }
-}
-
-/// The sizes of what the last layer adds up, each unit before it counted by the sizes of what it adds up itself: the
-/// error of a unit is a part of those, and passes on by its weight.
-fn size_of_network(mlp: &Mlp, row: &[f32]) -> f64 {
-    let standard = |((&x, &mean), &factor): ((&f32, &f32), &f32)| {
-        if x.is_nan() { 0.0 } else { (f64::from(x) - f64::from(mean)) * f64::from(factor) }
-    };
-    let mut values: Vec<f64> = row.iter().zip(mlp.means()).zip(mlp.factors()).map(standard).collect();
-    let mut sizes: Vec<f64> = values.iter().map(|x| x.abs()).collect();
-    let (last, hidden) = mlp.layers().split_last().expect("a network has layers");
-    for layer in hidden {
-        let units = || layer.weights.chunks(values.len()).zip(&layer.biases);
-        let sum = |(w, b): (&[f32], &f32)| f64::from(*b) + terms(w, &values).sum::<f64>();
-        let size = |(w, b): (&[f32], &f32)| f64::from(b.abs()) + terms(w, &values).map(f64::abs).sum::<f64>();
-        let active = |sum: f64| match mlp.activation() {
-            Activation::Relu => sum.max(0.0),
-            Activation::Tanh => sum.tanh(),
-        };
-        (values, sizes) = (units().map(sum).map(active).collect(), units().map(size).collect());
-    }
-    f64::from(last.biases[0].abs()) + terms(&last.weights, &sizes).map(f64::abs).sum::<f64>()
-}
-
-fn terms(weights: &[f32], values: &[f64]) -> impl Iterator<Item = f64> {
-    weights.iter().zip(values).map(|(&w, &x)| f64::from(w) * x)
-}

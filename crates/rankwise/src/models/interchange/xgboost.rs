@@ -22,8 +22,10 @@ pub(super) fn looks_like_json(bytes: &[u8]) -> bool {
         learner: Option<IgnoredAny>,
     }
     // A struct may also be read from an array, which no model is.
-    bytes.trim_ascii_start().starts_with(b"{")
-        && serde_json::from_slice::<Top>(bytes).is_ok_and(|top| top.learner.is_some())
+    // The usual first key settles it without parsing the file twice.
+    let Some(rest) = bytes.trim_ascii_start().strip_prefix(b"{") else { return false };
+    rest.trim_ascii_start().starts_with(b"\"learner\"")
+        || serde_json::from_slice::<Top>(bytes).is_ok_and(|top| top.learner.is_some())
 }
 
 /// Reads a model in JSON.

@@ -4,7 +4,7 @@ use super::below;
 use super::document::Value;
 use super::xgboost::FIRST_ID;
 use crate::error::{Error, Result};
-use crate::models::{Ensemble, Ranker};
+use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 
 /// What XGBoost writes as the parent of a root.
@@ -14,7 +14,7 @@ const NO_PARENT: i32 = i32::MAX;
 const VERSION: [i64; 3] = [3, 2, 0];
 
 /// The model as XGBoost's document.
-pub(super) fn document(ranker: &Ranker, ensemble: &Ensemble, notes: &mut Vec<String>) -> Result<Value> {
+pub(super) fn document(ranker: &Ranker, ensemble: &TreeEnsemble, notes: &mut Vec<String>) -> Result<Value> {
     let values = ensemble.trees().iter().flat_map(|tree| &tree.values).chain(ensemble.base());
     if let Some(large) = values.clone().find(|value| !(**value as f32).is_finite()) {
         return Err(Error::model(format!(

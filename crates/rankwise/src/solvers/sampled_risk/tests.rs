@@ -1,7 +1,6 @@
 //! Compares the risk over sampled rankings with its definition, pair by pair.
 
 use super::*;
-use crate::data::{Features, Parts};
 use crate::losses::conditional::{GibbsSampler, RankingGain, RankingLoss, RankingSampler, Restarts};
 use crate::metrics::Discount;
 use crate::rng;
@@ -18,12 +17,10 @@ const FORMS: [ConditionalObjective; 5] = [
 /// Two queries with both classes and one with relevant documents only, with random features.
 fn data(width: usize, labels: [&[f32]; 3]) -> Dataset {
     let mut random = rng::stream(5, &[width as u64]);
-    let bounds = vec![0, labels[0].len(), labels[0].len() + labels[1].len(), labels.concat().len()];
+    let sizes = labels.map(<[f32]>::len);
     let labels = labels.concat();
     let values = (0..width * labels.len()).map(|_| 2.0 * random.random::<f32>() - 1.0).collect();
-    let query_ids = ["a", "b", "c"].into_iter().collect();
-    let features = Features::Dense { width, values };
-    Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
+    Dataset::dense(values, width, labels, &sizes).unwrap()
 }
 
 fn small(width: usize) -> Dataset {

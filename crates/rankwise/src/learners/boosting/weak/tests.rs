@@ -145,7 +145,7 @@ fn rounds(rounds: u64, thresholds: usize) -> WeakRounds {
 
 /// Scores of the training documents after each of a model's rounds.
 fn scores_by_round(fitted: &Fitted, data: &Dataset) -> Vec<Vec<f64>> {
-    let Model::Ensemble(ensemble) = &fitted.model else { panic!("no trees") };
+    let Model::Trees(ensemble) = &fitted.model else { panic!("no trees") };
     let mut scores = vec![0.0; data.len()];
     let mut all = Vec::new();
     for tree in ensemble.trees() {
@@ -317,14 +317,7 @@ fn m_is_told_with_validation_queries_as_well() {
 /// One query, one feature that sorts it without a mistake: D = 0 at once.
 #[test]
 fn a_rule_without_mistakes_has_a_finite_weight() {
-    let perfect = Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![3.0, 1.0, 0.0] },
-        labels: vec![1.0, 0.0, 0.0],
-        bounds: vec![0, 3],
-        query_ids: ["q"].into_iter().collect(),
-        ..Parts::default()
-    })
-    .unwrap();
+    let perfect = Dataset::dense(vec![3.0, 1.0, 0.0], 1, vec![1.0, 0.0, 0.0], &[3]).unwrap();
     let models = [
         fit(&NdcgBoost { rounds: rounds(3, 0), ..NdcgBoost::default() }, &perfect, &mut Silent::default()),
         fit(&RankBoost { weak: rounds(3, 0), ..RankBoost::default() }, &perfect, &mut Silent::default()),

@@ -74,7 +74,7 @@ pub(super) fn fit_by_newton(
 fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: &CertifiedFit, mut record: Record) -> Fitted {
     record.notes.extend(super::skipped_note(risk.skipped()));
     let weights = risk.in_data_units(&fit.weights).into_owned();
-    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+    Fitted { model: Model::linear(weights, 0.0), record }
 }
 
 /// How the weights of least `½‖w‖² + C·R(w)` were found.

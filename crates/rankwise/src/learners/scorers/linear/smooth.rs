@@ -122,5 +122,5 @@ fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: LbfgsFit, watch: &dyn Wat
     let weights = risk.in_data_units(&fit.weights).into_owned();
     let notes = super::skipped_note(risk.skipped()).into_iter().collect();
     let record = Record { outcome, rounds: fit.rounds, figures, notes };
-    Fitted { model: Model::Linear { weights, bias: 0.0 }, record }
+    Fitted { model: Model::linear(weights, 0.0), record }
 }

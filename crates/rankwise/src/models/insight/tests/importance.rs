@@ -8,7 +8,7 @@ fn permutation(metric: &str, repeats: usize, seed: u64) -> Permutation {
 }
 
 /// Feature 0 at 1.5; to the right, feature 2 at −2, of three features.
-fn by_hand() -> Ensemble {
+fn by_hand() -> TreeEnsemble {
     let tree = Tree {
         features: vec![0, 2],
         thresholds: vec![1.5, -2.0],
@@ -29,12 +29,12 @@ fn by_hand() -> Ensemble {
         values: vec![0.0, 1.0],
         covers: vec![6.0, 4.0],
     };
-    Ensemble::sum(3, 0.0, vec![tree, stump, Tree::constant(1.0, 10.0)]).unwrap()
+    TreeEnsemble::sum(3, 0.0, vec![tree, stump, Tree::constant(1.0, 10.0)]).unwrap()
 }
 
 #[test]
 fn trees_are_counted() {
-    let found = splits(&by_hand());
+    let found = splits(&Model::Trees(by_hand())).unwrap();
     let of = |count, gain| Splits { count, gain };
     assert_eq!(found, [of(1, 3.0), of(0, 0.0), of(2, 1.5)]);
     assert_eq!(outline(&by_hand()), Outline { trees: 3, leaves: 6, depth: 2, features_used: 2 });
@@ -46,7 +46,7 @@ fn trees_are_counted() {
 #[test]
 fn shuffles_of_two_documents_drop_as_chance_has_it() {
     let data = dataset(2, vec![5.0, 1.0, 3.0, 2.0], vec![1.0, 0.0], vec![0, 2]);
-    let model = Model::Linear { weights: vec![1.0, 0.0], bias: 0.0 };
+    let model = Model::linear(vec![1.0, 0.0], 0.0);
     let repeats = 400;
     let found = permutation("mrr", repeats, 7).importance(&model, &data).unwrap();
     assert_eq!((found.metric.as_str(), found.value), ("mrr", 1.0));
@@ -72,7 +72,7 @@ fn a_feature_that_is_constant_within_queries_matters() {
         values: vec![0.0, 1.0, 1.0, 0.0],
         covers: vec![1.0; 4],
     };
-    let model = Model::Ensemble(Ensemble::sum(3, 0.0, vec![tree]).unwrap());
+    let model = Model::Trees(TreeEnsemble::sum(3, 0.0, vec![tree]).unwrap());
     let (mut values, mut labels, mut bounds) = (Vec::new(), Vec::new(), vec![0]);
     for query in 0..20 {
         let kind = (query % 2) as f32;
@@ -110,7 +110,7 @@ fn equal_values_shuffled_change_nothing_and_lacking_columns_neither() {
 
 #[test]
 fn what_cannot_be_measured_is_refused() {
-    let model = Model::Linear { weights: vec![1.0], bias: 0.0 };
+    let model = Model::linear(vec![1.0], 0.0);
     let data = dataset(1, vec![1.0, 2.0], vec![0.0, 0.0], vec![0, 2]);
     let error = |repeats, metric: &str| {
         let mut conventions = Conventions::default();

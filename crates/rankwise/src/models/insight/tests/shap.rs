@@ -50,7 +50,7 @@ fn by_subsets(trees: &[Tree], row: &[f32]) -> Vec<f64> {
 }
 
 fn of_trees(width: usize, trees: Vec<Tree>) -> Model {
-    Model::Ensemble(Ensemble::sum(width, 0.0, trees).unwrap())
+    Model::Trees(TreeEnsemble::sum(width, 0.0, trees).unwrap())
 }
 
 fn dense_row(data: &Dataset, document: usize) -> Vec<f32> {
@@ -64,7 +64,7 @@ fn contributions_are_shapley_values() {
         let width = 3 + seed as usize % 4;
         // More nodes than features: most paths test a feature several times.
         let model = random_ensemble(random, width, 2, 3 + seed as usize % 12);
-        let Model::Ensemble(ensemble) = &model else { unreachable!() };
+        let Model::Trees(ensemble) = &model else { unreachable!() };
         let data = random_data(random, width, 6);
         let explainer = Explainer::new(&model).unwrap();
         let nothing: f64 = ensemble.trees().iter().map(|tree| expectation(tree, tree.root(), &[], 0)).sum();
@@ -129,7 +129,7 @@ fn deep_trees_lose_no_digits() {
 
 #[test]
 fn linear_contributions_by_hand() {
-    let model = Model::Linear { weights: vec![2.0, -1.0, 4.0], bias: 0.5 };
+    let model = Model::linear(vec![2.0, -1.0, 4.0], 0.5);
     let data = dataset(2, vec![3.0, f32::NAN, -1.0, 2.0], vec![0.0; 2], vec![0, 2]);
     let explainer = Explainer::new(&model).unwrap();
     assert_eq!(explainer.base(), 0.5);
@@ -198,7 +198,7 @@ fn what_cannot_be_explained_is_refused() {
     chain.check(1).unwrap();
     let deep = of_trees(1, vec![chain]);
     assert!(refused(&deep).contains("tree 1 has more than 1000 tests"));
-    let huge = Model::Linear { weights: vec![1e308], bias: 0.0 };
+    let huge = Model::linear(vec![1e308], 0.0);
     let data = dataset(1, vec![1e30], vec![0.0], vec![0, 1]);
     let error = Explainer::new(&huge).unwrap().contributions(&data, &[0]).unwrap_err();
     assert!(error.to_string().contains("document 1"));

@@ -9,8 +9,7 @@
 //! everywhere; for the nodes that send it right there is a second form of the column, where it has rank 255. Bytes are
 //! kept less 128, because signed ones are what processors compare.
 
-use super::Rows;
-use crate::data::{Features, Row};
+use crate::data::{Row, Rows, RowsLayout};
 use crate::trees::Tree;
 use pulp::Simd;
 use std::collections::BTreeMap;
@@ -91,22 +90,22 @@ impl Ranks {
 
     /// Fills `block` with the ranks of at most `N` rows.
     #[inline(always)]
-    pub(super) fn fill<S: Simd, const N: usize>(&self, simd: S, rows: &Rows<'_>, block: &mut RankBlock<N>) {
-        match rows.features {
-            Features::Dense { width, values } => {
-                let values = &values[rows.range.start * width..rows.range.end * width];
+    pub(super) fn fill<S: Simd, const N: usize>(&self, simd: S, rows: Rows<'_>, block: &mut RankBlock<N>) {
+        match rows.layout() {
+            RowsLayout::Dense { values, width, stride, .. } => {
                 for feature in &self.features {
                     let mut column = [0.0; N];
                     let source = feature.source as usize;
-                    if source < *width {
-                        for (x, row) in column.iter_mut().zip(values.chunks_exact(*width)) {
+                    if source < width {
+                        // The last row may end before the next would begin.
+                        for (x, row) in column.iter_mut().zip(values.chunks(stride)) {
                             *x = row[source];
                         }
                     }
                     self.fill_feature(simd, feature, &column, block);
                 }
             }
-            Features::Sparse { .. } => {
+            RowsLayout::Sparse { .. } => {
                 self.spread(rows, &mut block.sparse);
                 for (i, feature) in self.features.iter().enumerate() {
                     let column = block.sparse[i];
@@ -117,7 +116,7 @@ impl Ranks {
     }
 
     /// The values of sparse rows, feature by feature.
-    fn spread<const N: usize>(&self, rows: &Rows<'_>, columns: &mut Vec<[f32; N]>) {
+    fn spread<const N: usize>(&self, rows: Rows<'_>, columns: &mut Vec<[f32; N]>) {
         columns.clear();
         columns.resize(self.features.len(), [0.0; N]);
         for (i, row) in rows.iter().enumerate() {
@@ -173,9 +172,10 @@ impl<const N: usize> RankBlock<N> {
     pub(super) fn new(ranks: &Ranks) -> Self {
         RankBlock {
             missing_left: vec![[0; N]; ranks.columns],
-            missing_right: Vec::new(),
+            // Room that is used where values are missing or rows are sparse, so that later blocks allocate nothing.
+            missing_right: Vec::with_capacity(ranks.columns),
             some_missing: vec![false; ranks.columns],
-            sparse: Vec::new(),
+            sparse: Vec::with_capacity(ranks.features.len()),
         }
     }
 

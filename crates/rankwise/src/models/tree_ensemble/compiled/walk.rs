@@ -1,10 +1,9 @@
 //! Walks from root to leaf, several at once and without a branch on the data, so that one waits for memory while the
 //! others go on.
 
-use super::super::Ensemble;
-use super::Rows;
+use super::super::TreeEnsemble;
 use super::ranks::for_each_shared;
-use crate::data::Row;
+use crate::data::{Row, Rows};
 use crate::trees::{Child, Tree};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -70,7 +69,7 @@ impl Walk {
         }
     }
 
-    /// Makes so many nodes, leaves until told otherwise.
+    /// Adds `count` nodes, which are leaves until they are set.
     fn reserve(&mut self, count: usize) -> u32 {
         let first = self.nodes.len() as u32;
         for at in first..first + count as u32 {
@@ -86,9 +85,9 @@ impl Walk {
     }
 
     /// The values of each row that are looked at, row after row.
-    pub(super) fn gather(&self, rows: &Rows<'_>, values: &mut Vec<f32>) {
+    pub(super) fn gather(&self, rows: Rows<'_>, values: &mut Vec<f32>) {
         values.clear();
-        values.resize(rows.range.len() * self.width(), 0.0);
+        values.resize(rows.len() * self.width(), 0.0);
         for (row, values) in rows.iter().zip(values.chunks_exact_mut(self.width())) {
             match row {
                 Row::Dense(all) => {
@@ -105,20 +104,27 @@ impl Walk {
 
     /// Adds the values of one tree, for documents gathered, to `sums`.
     pub(super) fn add(&self, tree: usize, values: &[f32], sums: &mut [f64]) {
-        let rows: Vec<&[f32]> = values.chunks_exact(self.width()).collect();
-        for (sums, rows) in sums.chunks_mut(WALKS).zip(rows.chunks(WALKS)) {
-            let ends = self.walk([self.roots[tree]; WALKS], padded(rows));
+        let width = self.width();
+        for (sums, values) in sums.chunks_mut(WALKS).zip(values.chunks(WALKS * width)) {
+            let mut rows = [&values[..width]; WALKS];
+            rows.iter_mut().zip(values.chunks_exact(width)).for_each(|(row, values)| *row = values);
+            let ends = self.walk([self.roots[tree]; WALKS], rows);
             for (sum, end) in sums.iter_mut().zip(ends) {
                 *sum += self.values[end as usize];
             }
         }
     }
 
-    /// Scores the rows one by one, several trees at a time.
-    pub(super) fn score(&self, rows: &Rows<'_>, ensemble: &Ensemble, out: &mut [f64]) {
-        let mut values = Vec::new();
-        self.gather(rows, &mut values);
-        let mut outputs = vec![0.0; ensemble.base().len()];
+    /// Scores the rows one by one, several trees at a time. `outputs` has room for those of one document.
+    pub(super) fn score(
+        &self,
+        rows: Rows<'_>,
+        ensemble: &TreeEnsemble,
+        values: &mut Vec<f32>,
+        outputs: &mut [f64],
+        out: &mut [f64],
+    ) {
+        self.gather(rows, values);
         for (row, score) in values.chunks_exact(self.width()).zip(out) {
             outputs.copy_from_slice(ensemble.base());
             let mut output = 0;
@@ -129,7 +135,7 @@ impl Walk {
                     output = if output + 1 == outputs.len() { 0 } else { output + 1 };
                 }
             }
-            *score = ensemble.combine().score(&outputs);
+            *score = ensemble.combine().score(outputs);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Compiled scores against plain walks, bit for bit.
 
 use super::*;
+use crate::data::Features;
 use crate::rng::{Random, stream};
 use crate::trees::Tree;
 use pulp::Scalar;
 use rand::RngExt;
+use std::ops::Range;
 
 /// Values that are easily got wrong, as features and as thresholds.
 const ODD: [f32; 12] =
@@ -87,7 +89,7 @@ fn rows(random: &mut Random, count: usize, width: usize, sparse: bool, missing: 
     Features::Sparse { width, starts, columns, values }
 }
 
-fn plain(ensemble: &Ensemble, features: &Features, range: Range<usize>) -> Vec<f64> {
+fn plain(ensemble: &TreeEnsemble, features: &Features, range: Range<usize>) -> Vec<f64> {
     let mut outputs = vec![0.0; ensemble.base().len()];
     let score = |row| {
         ensemble.outputs(features.row(row), &mut outputs);
@@ -98,17 +100,20 @@ fn plain(ensemble: &Ensemble, features: &Features, range: Range<usize>) -> Vec<f
 
 /// Compares a few numbers of documents, not all of which begin at the first row, with this machine's vectors and with
 /// what the compiler makes of plain loops.
-fn assert_equal(ensemble: &Ensemble, features: &Features, counts: &[usize]) {
+fn assert_equal(ensemble: &TreeEnsemble, features: &Features, counts: &[usize]) {
     let compiled = Compiled::new(ensemble);
+    let (all, mut scratch) =
+        (Rows::of_features(features, counts.iter().max().unwrap() + 1), Scratch::default());
     let bits = |scores: &[f64]| scores.iter().map(|s| s.to_bits()).collect::<Vec<_>>();
     for (i, &count) in counts.iter().enumerate() {
-        let rows = Rows { features, range: i % 2..i % 2 + count };
-        let expected = bits(&plain(ensemble, features, rows.range.clone()));
+        let range = i % 2..i % 2 + count;
+        let rows = all.slice(range.clone());
+        let expected = bits(&plain(ensemble, features, range));
         let mut scores = vec![f64::NAN; count];
-        compiled.score(rows.clone(), ensemble, &mut scores);
+        compiled.score(rows, ensemble, &mut scratch, &mut scores);
         assert_eq!(bits(&scores), expected, "{count} documents");
         scores.fill(f64::NAN);
-        compiled.score_blocks(Scalar::new(), rows, ensemble, &mut scores);
+        compiled.score_blocks(Scalar::new(), rows, ensemble, &mut scratch, &mut scores);
         assert_eq!(bits(&scores), expected, "{count} documents without vectors");
     }
 }
@@ -119,7 +124,7 @@ fn any_number_of_leaves_and_documents() {
     for (seed, leaves) in [1, 2, 3, 31, 64, 65, 128, 255, 256, 257, 300, 1000].into_iter().enumerate() {
         let random = &mut stream(seed as u64, &[]);
         let trees = shapes.iter().map(|&shape| tree(random, 4, leaves, shape, &mut odd)).collect();
-        let ensemble = Ensemble::sum(4, -0.0, trees).unwrap();
+        let ensemble = TreeEnsemble::sum(4, -0.0, trees).unwrap();
         let features = rows(random, 330, 4, false, 0.1);
         assert_equal(&ensemble, &features, &COUNTS);
     }
@@ -144,7 +149,7 @@ fn mixed_trees_several_outputs_and_all_layouts() {
             })
             .collect();
         let base = (0..outputs).map(|_| random.random_range(-1.0..1.0)).collect();
-        let ensemble = Ensemble::new(width as usize, base, combine, trees).unwrap();
+        let ensemble = TreeEnsemble::new(width as usize, base, combine, trees).unwrap();
         // Narrower than the model, as wide, and wider; without missing values, with some, and with nothing else.
         let columns = random.random_range(0..14);
         let missing = [0.0, 0.2, 1.0][random.random_range(0..3)];
@@ -169,7 +174,7 @@ fn any_number_of_thresholds() {
         let trees: Vec<Tree> = (0..thresholds / (leaves - 1) + 1)
             .map(|_| tree(random, 1, leaves, Shape::Random, &mut distinct))
             .collect();
-        let ensemble = Ensemble::sum(1, 0.0, trees).unwrap();
+        let ensemble = TreeEnsemble::sum(1, 0.0, trees).unwrap();
         let above = 1.2 * thresholds as f32;
         let values: Vec<f32> = (0..150)
             .map(|i| match i % 3 {
@@ -204,7 +209,7 @@ fn ranks_count_the_thresholds_below() {
             columns: vec![5; 16],
             values: values.into(),
         };
-        ranks.fill(Scalar::new(), &Rows { features: &features, range: 0..16 }, &mut block);
+        ranks.fill(Scalar::new(), Rows::of_features(&features, 16), &mut block);
         for &threshold in &thresholds {
             let (column, rank) = ranks.place(5, threshold);
             for (i, &x) in values.iter().enumerate() {

@@ -1,29 +1,26 @@
-//! A multilayer perceptron: layers of units, each a weighted sum of the layer before.
+//! A feed-forward neural network: layers of units, each a weighted sum of the layer before.
 //!
 //! ```text
 //! h₀ = (x − mean)·factor, 0 where x is missing;   h_l = a(W_l·h_{l−1} + b_l);   score = w·h_L + b
 //! ```
 
 mod products;
+mod shape;
 #[cfg(test)]
 mod tests;
 
-use crate::data::{Dataset, Query, Row};
+use crate::data::Row;
 use crate::error::{Error, Result};
 pub(crate) use products::{Panels, add_transposed, multiply, padded};
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Documents that one task scores; the same for any number of threads.
-const CHUNK: usize = 1024;
-
-/// Documents that pass a layer together, so that they are still in the cache for the next.
+/// Documents that pass a layer together, so that they are still in the cache for the next layer.
 const BLOCK: usize = 96;
 
-/// What a unit makes of its weighted sum.
+/// The function that a unit applies to its weighted sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -35,22 +32,22 @@ pub enum Activation {
     Tanh,
 }
 
-/// Units that see all of the layer before.
+/// Units that are connected to all units of the layer before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// How many units there are.
+    /// Number of units.
     pub outputs: usize,
-    /// One row a unit, with a weight for each input.
+    /// One row per unit, with a weight for each input.
     pub weights: Vec<f32>,
-    /// One number a unit.
+    /// One bias per unit.
     pub biases: Vec<f32>,
 }
 
-/// A multilayer perceptron with its standardisation. It is checked when it is made or read, and does not change.
+/// A neural network with the standardisation of its features. It is checked when it is made or read, and never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
-pub struct Mlp {
+pub struct NeuralNetwork {
     means: Vec<f32>,
     factors: Vec<f32>,
     activation: Activation,
@@ -59,7 +56,8 @@ pub struct Mlp {
     packed: Packed,
 }
 
-/// The hidden layers as products need them, once they are wanted. They say nothing that the network does not say.
+/// The hidden layers as matrix products need them, made on demand. They are derived from the network, so they are not
+/// compared or copied.
 #[derive(Default)]
 struct Packed(OnceLock<Vec<PackedLayer>>);
 
@@ -68,7 +66,7 @@ struct PackedLayer {
     biases: Vec<f32>,
 }
 
-/// A network as a file has it, not yet checked.
+/// A network as it is in a file, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -78,44 +76,44 @@ struct Fields {
     layers: Vec<Layer>,
 }
 
-impl TryFrom<Fields> for Mlp {
+impl TryFrom<Fields> for NeuralNetwork {
     type Error = Error;
 
-    fn try_from(fields: Fields) -> Result<Mlp> {
-        Mlp::new(fields.means, fields.factors, fields.activation, fields.layers)
+    fn try_from(fields: Fields) -> Result<NeuralNetwork> {
+        NeuralNetwork::new(fields.means, fields.factors, fields.activation, fields.layers)
     }
 }
 
-impl Mlp {
-    /// A network that sees `(x − mean)·factor` of every feature; an error where the parts do not fit together. The
+impl NeuralNetwork {
+    /// A network whose inputs are `(x − mean)·factor` of every feature; an error if the parts do not fit together. The
     /// last layer has one unit, whose sum is the score.
     pub fn new(
         means: Vec<f32>,
         factors: Vec<f32>,
         activation: Activation,
         layers: Vec<Layer>,
-    ) -> Result<Mlp> {
-        let mlp = Mlp { means, factors, activation, layers, packed: Packed::default() };
-        mlp.check()?;
-        Ok(mlp)
+    ) -> Result<NeuralNetwork> {
+        let network = NeuralNetwork { means, factors, activation, layers, packed: Packed::default() };
+        network.check()?;
+        Ok(network)
     }
 
-    /// Feature columns of the data it learned from.
+    /// Number of feature columns.
     pub fn width(&self) -> usize {
         self.means.len()
     }
 
-    /// What is taken off each feature.
+    /// What is subtracted from each feature.
     pub fn means(&self) -> &[f32] {
         &self.means
     }
 
-    /// What each feature is then multiplied by.
+    /// What each centred feature is multiplied by.
     pub fn factors(&self) -> &[f32] {
         &self.factors
     }
 
-    /// What the units of all layers but the last make of their sums.
+    /// The activation of all layers but the last.
     pub fn activation(&self) -> Activation {
         self.activation
     }
@@ -125,54 +123,7 @@ impl Mlp {
         &self.layers
     }
 
-    /// Scores every document of a query.
-    pub fn score(&self, query: Query<'_>, out: &mut [f64]) {
-        self.score_rows(query.rows(), out);
-    }
-
-    /// The score of one document: to the last bit the one that it has among others.
-    pub fn score_row(&self, row: Row<'_>) -> f64 {
-        let mut score = [0.0];
-        self.score_rows(std::iter::once(row), &mut score);
-        score[0]
-    }
-
-    /// One score per document of a data set, in its order.
-    pub(super) fn score_all(&self, data: &Dataset) -> Vec<f64> {
-        let mut scores = vec![0.0; data.len()];
-        scores.par_chunks_mut(CHUNK).enumerate().for_each(|(i, out)| {
-            let start = i * CHUNK;
-            self.score_rows((start..start + out.len()).map(|r| data.row(r)), out);
-        });
-        scores
-    }
-
-    /// Scores documents, as many as there is room for in `out`.
-    pub(super) fn score_rows<'a>(&self, mut rows: impl Iterator<Item = Row<'a>>, out: &mut [f64]) {
-        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-        let (last, hidden) = (self.layers.last().expect("a network has layers"), self.packed());
-        let mut stride = padded(self.width());
-        for out in out.chunks_mut(BLOCK) {
-            inputs.resize(out.len() * stride, 0.0);
-            for input in inputs.chunks_exact_mut(stride) {
-                self.standardise(rows.next().expect("a row for each score"), input);
-            }
-            let width = stride;
-            for layer in hidden {
-                outputs.resize(out.len() * layer.weights.columns(), 0.0);
-                multiply(&inputs, stride, &layer.weights, &layer.biases, &mut outputs);
-                self.activation.apply(&mut outputs);
-                stride = layer.weights.columns();
-                std::mem::swap(&mut inputs, &mut outputs);
-            }
-            for (score, input) in out.iter_mut().zip(inputs.chunks_exact(stride)) {
-                *score = f64::from(last.biases[0]) + dot(&last.weights, input);
-            }
-            stride = width;
-        }
-    }
-
-    /// What the network sees of a document, filled up with zeros.
+    /// Sets the standardised features of a document, followed by zeros.
     pub(crate) fn standardise(&self, row: Row<'_>, out: &mut [f32]) {
         let known = match row {
             Row::Dense(values) => values,
@@ -203,7 +154,7 @@ impl Mlp {
         })
     }
 
-    /// Refuses what no learner could have made.
+    /// Rejects a network that no learner could have trained.
     fn check(&self) -> Result<()> {
         if self.means.is_empty() {
             return Err(Error::model("the network has no features"));
@@ -216,7 +167,7 @@ impl Mlp {
             )));
         }
         if !self.means.iter().chain(&self.factors).all(|x| x.is_finite()) {
-            return Err(Error::model("a mean or factor of the network's features is no finite number"));
+            return Err(Error::model("a mean or factor of the network's features is not finite"));
         }
         let mut inputs = self.width();
         for (number, layer) in (1..).zip(&self.layers) {
@@ -240,7 +191,7 @@ impl Layer {
             return Err(format!("has {weights} weights for {inputs} inputs of {outputs} units"));
         }
         if !self.weights.iter().chain(&self.biases).all(|x| x.is_finite()) {
-            return Err("has a weight or bias that is no finite number".into());
+            return Err("has a weight or bias that is not finite".into());
         }
         Ok(())
     }
@@ -257,17 +208,17 @@ impl PackedLayer {
 }
 
 impl Activation {
-    /// In place of each sum, what its unit makes of it.
+    /// Applies the function to each sum, in place.
     pub(crate) fn apply(self, sums: &mut [f32]) {
         match self {
-            // Not `max`, which would take a missing number for 0 and so hide that a sum was too large.
+            // Not `max`, which would turn NaN into 0 and so hide that a sum overflowed.
             Activation::Relu => sums.iter_mut().for_each(|x| *x = if *x < 0.0 { 0.0 } else { *x }),
             Activation::Tanh => sums.iter_mut().for_each(|x| *x = x.tanh()),
         }
     }
 }
 
-/// A feature as the network sees it; differences of large numbers are taken in f64.
+/// A standardised feature. The difference is taken in f64, since it may be one of large numbers.
 #[inline]
 fn standard(x: f32, mean: f32, factor: f32) -> f32 {
     let value = (f64::from(x) - f64::from(mean)) * f64::from(factor);

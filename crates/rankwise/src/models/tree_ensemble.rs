@@ -1,29 +1,27 @@
-//! A sum of trees.
+//! A sum of regression trees.
 
 mod compiled;
+mod shape;
+mod substitution;
 
-use crate::data::{Dataset, Features, Query, Row};
+use crate::data::{Row, Rows};
 use crate::error::{Error, Result};
 use crate::trees::Tree;
-use compiled::{Compiled, Rows};
-use rayon::prelude::*;
+use compiled::{Compiled, Scratch};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Documents that are walked plainly first, since compiling takes about as long as walking so many.
+/// Compiling takes about as long as walking the trees for this number of documents, so they are walked first.
 const COMPILE_AFTER: usize = 200;
 
-/// Documents that one task scores; the same for any number of threads.
-const CHUNK: usize = 1024;
-
-/// Trees whose values add up, for one output or for several that are combined into a score. It is checked when it is
-/// made or read, and does not change.
+/// Trees whose values add up to one output, or to several that are combined into a score.
+///
+/// It is checked when it is made or read, and never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
-pub struct Ensemble {
+pub struct TreeEnsemble {
     width: usize,
     base: Vec<f64>,
     combine: Combine,
@@ -32,15 +30,15 @@ pub struct Ensemble {
     fast: Fast,
 }
 
-/// The form of an ensemble that scores fast, once it is wanted. It says nothing that the ensemble does not say.
+/// The compiled form of an ensemble, made on demand. It is derived from the ensemble, so it is not compared or copied.
 #[derive(Default)]
 struct Fast {
     compiled: OnceLock<Box<Compiled>>,
-    /// Documents that were scored without it.
+    /// Documents that were scored before it was made.
     walked: AtomicUsize,
 }
 
-/// An ensemble as a file has it, not yet checked.
+/// An ensemble as it is in a file, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -50,11 +48,11 @@ struct Fields {
     trees: Vec<Tree>,
 }
 
-impl TryFrom<Fields> for Ensemble {
+impl TryFrom<Fields> for TreeEnsemble {
     type Error = Error;
 
-    fn try_from(fields: Fields) -> Result<Ensemble> {
-        Ensemble::new(fields.width, fields.base, fields.combine, fields.trees)
+    fn try_from(fields: Fields) -> Result<TreeEnsemble> {
+        TreeEnsemble::new(fields.width, fields.base, fields.combine, fields.trees)
     }
 }
 
@@ -77,26 +75,26 @@ pub enum Combine {
     },
 }
 
-impl Ensemble {
+impl TreeEnsemble {
     /// An ensemble over `width` feature columns, where output `k` is `base[k]` plus the trees `t` with `t mod outputs = k`;
-    /// an error where the parts do not fit together.
-    pub fn new(width: usize, base: Vec<f64>, combine: Combine, trees: Vec<Tree>) -> Result<Ensemble> {
-        let ensemble = Ensemble { width, base, combine, trees, fast: Fast::default() };
+    /// an error if the parts do not fit together.
+    pub fn new(width: usize, base: Vec<f64>, combine: Combine, trees: Vec<Tree>) -> Result<TreeEnsemble> {
+        let ensemble = TreeEnsemble { width, base, combine, trees, fast: Fast::default() };
         ensemble.check()?;
         Ok(ensemble)
     }
 
     /// An ensemble of one output that adds up to the score.
-    pub fn sum(width: usize, base: f64, trees: Vec<Tree>) -> Result<Ensemble> {
-        Ensemble::new(width, vec![base], Combine::Sum, trees)
+    pub fn sum(width: usize, base: f64, trees: Vec<Tree>) -> Result<TreeEnsemble> {
+        TreeEnsemble::new(width, vec![base], Combine::Sum, trees)
     }
 
-    /// Feature columns of the data it learned from.
+    /// Number of feature columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Where each output begins.
+    /// The value that each output starts from.
     pub fn base(&self) -> &[f64] {
         &self.base
     }
@@ -116,46 +114,27 @@ impl Ensemble {
         self.trees
     }
 
-    /// Scores every document of a query: to the last bit what [`outputs`](Ensemble::outputs) gives, but faster.
-    pub fn score(&self, query: Query<'_>, out: &mut [f64]) {
-        self.score_rows(&query.data().parts().features, query.range(), out);
+    /// Prepares for fast scoring.
+    fn compile(&self) -> &Compiled {
+        self.fast.compiled.get_or_init(|| Box::new(Compiled::new(self)))
     }
 
-    /// Prepares for fast scoring now, and not only after some documents: for a program that answers requests.
-    pub fn compile(&self) {
-        self.fast.compiled.get_or_init(|| Box::new(Compiled::new(self)));
-    }
-
-    /// One score per document of a data set, in its order.
-    pub(super) fn score_all(&self, data: &Dataset) -> Vec<f64> {
-        let mut scores = vec![0.0; data.len()];
-        if data.len() >= COMPILE_AFTER {
-            self.compile();
-        }
-        scores.par_chunks_mut(CHUNK).enumerate().for_each(|(i, out)| {
-            let start = i * CHUNK;
-            self.score_rows(&data.parts().features, start..start + out.len(), out);
-        });
-        scores
-    }
-
-    fn score_rows(&self, features: &Features, range: Range<usize>, out: &mut [f64]) {
+    /// Sets one score per row: to the last bit what [`outputs`](TreeEnsemble::outputs) gives, but faster.
+    fn score_rows(&self, rows: Rows<'_>, scratch: &mut Scratch, out: &mut [f64]) {
         if self.fast.compiled.get().is_none() {
-            let walked = self.fast.walked.fetch_add(range.len(), Ordering::Relaxed);
-            if walked.saturating_add(range.len()) < COMPILE_AFTER {
-                return self.walk_rows(features, range, out);
+            let walked = self.fast.walked.fetch_add(rows.len(), Ordering::Relaxed);
+            if walked.saturating_add(rows.len()) < COMPILE_AFTER {
+                return self.walk_rows(rows, scratch, out);
             }
-            self.compile();
         }
-        let compiled = self.fast.compiled.get().expect("it was compiled just now");
-        compiled.score(Rows { features, range }, self, out);
+        self.compile().score(rows, self, scratch, out);
     }
 
-    fn walk_rows(&self, features: &Features, range: Range<usize>, out: &mut [f64]) {
-        let mut outputs = vec![0.0; self.base.len()];
-        for (row, score) in range.zip(out) {
-            self.outputs(features.row(row), &mut outputs);
-            *score = self.combine.score(&outputs);
+    fn walk_rows(&self, rows: Rows<'_>, scratch: &mut Scratch, out: &mut [f64]) {
+        scratch.outputs.resize(self.base.len(), 0.0);
+        for (row, score) in rows.iter().zip(out) {
+            self.outputs(row, &mut scratch.outputs);
+            *score = self.combine.score(&scratch.outputs);
         }
     }
 
@@ -167,7 +146,7 @@ impl Ensemble {
         }
     }
 
-    /// Refuses what no learner could have made.
+    /// Rejects an ensemble that no learner could have trained.
     fn check(&self) -> Result<()> {
         let outputs = self.base.len();
         let (needed, grades) = match &self.combine {
@@ -182,7 +161,7 @@ impl Ensemble {
             return Err(Error::model("its grades are not finite and ascending"));
         }
         if self.base.iter().any(|b| !b.is_finite()) {
-            return Err(Error::model("its base is no number"));
+            return Err(Error::model("its base is not finite"));
         }
         self.trees.iter().try_for_each(|tree| tree.check(self.width))
     }
@@ -234,7 +213,9 @@ impl Combine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Parts;
+    use crate::data::Dataset;
+    use crate::models::Model;
+    use crate::models::shape::Shape;
 
     #[test]
     fn outputs_combine_as_told() {
@@ -251,7 +232,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let refused = |base: Vec<f64>, combine: Combine, trees: Vec<Tree>| {
-            Ensemble::new(1, base, combine, trees).unwrap_err().to_string()
+            TreeEnsemble::new(1, base, combine, trees).unwrap_err().to_string()
         };
         assert!(refused(vec![], Combine::Sum, vec![]).contains("0 outputs"));
         assert!(refused(vec![0.0; 2], Combine::Sum, vec![]).contains("2 outputs where 1 are needed"));
@@ -265,29 +246,22 @@ mod tests {
 
     #[test]
     fn a_file_is_checked_as_it_is_read() {
-        let ensemble = Ensemble::sum(3, 0.5, vec![Tree::constant(2.0, 1.0)]).unwrap();
+        let ensemble = TreeEnsemble::sum(3, 0.5, vec![Tree::constant(2.0, 1.0)]).unwrap();
         let text = serde_json::to_string(&ensemble).unwrap();
-        assert_eq!(serde_json::from_str::<Ensemble>(&text).unwrap(), ensemble);
+        assert_eq!(serde_json::from_str::<TreeEnsemble>(&text).unwrap(), ensemble);
         let broken = text.replace("\"base\":[0.5]", "\"base\":[0.5,1]");
-        assert!(serde_json::from_str::<Ensemble>(&broken).unwrap_err().to_string().contains("2 outputs"));
+        assert!(serde_json::from_str::<TreeEnsemble>(&broken).unwrap_err().to_string().contains("2 outputs"));
         let unknown = text.replace("\"width\"", "\"depth\":1,\"width\"");
         assert!(
-            serde_json::from_str::<Ensemble>(&unknown).unwrap_err().to_string().contains("unknown field")
+            serde_json::from_str::<TreeEnsemble>(&unknown).unwrap_err().to_string().contains("unknown field")
         );
     }
 
-    /// Plain at first, compiled in between, the same on any number of threads, and never compared or copied.
+    /// Walked at first, compiled later, the same on any number of threads. The compiled form is not compared or copied.
     #[test]
     fn scores_do_not_depend_on_what_was_scored_before() {
         let values: Vec<f32> = (0..5000).map(|i| (i % 7) as f32 - 3.0).collect();
-        let data = Dataset::new(Parts {
-            labels: vec![0.0; 2500],
-            bounds: (0..=125).map(|q| 20 * q).collect(),
-            query_ids: (0..125).map(|q| format!("q{q}")).collect(),
-            features: Features::Dense { width: 2, values },
-            ..Parts::default()
-        })
-        .unwrap();
+        let data = Dataset::dense(values, 2, vec![0.0; 2500], &[20; 125]).unwrap();
         let stump = |feature, threshold| Tree {
             features: vec![feature],
             thresholds: vec![threshold],
@@ -298,20 +272,21 @@ mod tests {
             values: vec![0.3, 0.7],
             covers: vec![1.0; 2],
         };
-        let ensemble = Ensemble::sum(2, 0.1, vec![stump(0, 0.0), stump(1, -2.0), stump(0, 2.0)]).unwrap();
+        let ensemble = TreeEnsemble::sum(2, 0.1, vec![stump(0, 0.0), stump(1, -2.0), stump(0, 2.0)]).unwrap();
         let mut expected = vec![0.0; data.len()];
-        ensemble.walk_rows(&data.parts().features, 0..data.len(), &mut expected);
+        ensemble.walk_rows(data.rows(), &mut Scratch::default(), &mut expected);
         let fresh = ensemble.clone();
         for query in data.queries() {
             let mut scores = vec![0.0; query.len()];
-            ensemble.score(query, &mut scores);
+            ensemble.scorer().score(data.rows().slice(query.range()), &mut scores);
             assert_eq!(scores, expected[query.range()]);
         }
         assert!(ensemble.fast.compiled.get().is_some() && fresh.fast.compiled.get().is_none());
         assert_eq!(ensemble, fresh);
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            assert_eq!(pool.install(|| ensemble.clone().score_all(&data)), expected);
+            let scores = pool.install(|| Model::Trees(ensemble.clone()).scores(&data)).unwrap();
+            assert_eq!(scores, expected);
         }
     }
 }

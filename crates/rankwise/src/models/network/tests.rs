@@ -1,11 +1,13 @@
 use super::products::PANEL;
+use super::shape::NetworkScorer;
 use super::*;
-use crate::data::{Features, Parts};
+use crate::data::Rows;
+use crate::models::Model;
 use crate::rng;
 use rand::RngExt;
 
 /// A network with weights drawn at random.
-fn network(width: usize, hidden: &[usize], activation: Activation, seed: u64) -> Mlp {
+fn random_network(width: usize, hidden: &[usize], activation: Activation, seed: u64) -> NeuralNetwork {
     let mut random = rng::stream(seed, &[]);
     let mut draw = |count: usize, range: f32| -> Vec<f32> {
         (0..count).map(|_| random.random_range(-range..range)).collect()
@@ -18,7 +20,7 @@ fn network(width: usize, hidden: &[usize], activation: Activation, seed: u64) ->
         layers.push(Layer { outputs, weights: draw(outputs * inputs, range), biases: draw(outputs, 0.5) });
         inputs = outputs;
     }
-    Mlp::new(means, factors, activation, layers).unwrap()
+    NeuralNetwork::new(means, factors, activation, layers).unwrap()
 }
 
 /// Rows with some missing values and some zeros.
@@ -32,33 +34,30 @@ fn values(rows: usize, width: usize, seed: u64) -> Vec<f32> {
     (0..rows * width).map(draw).collect()
 }
 
-fn dataset(features: Features, rows: usize) -> Dataset {
-    Dataset::new(Parts {
-        features,
-        labels: vec![0.0; rows],
-        bounds: vec![0, rows],
-        query_ids: ["q"].into_iter().collect(),
-        ..Parts::default()
-    })
-    .unwrap()
+impl NeuralNetwork {
+    fn score_row(&self, row: Row<'_>) -> f64 {
+        let mut score = [0.0];
+        NetworkScorer::new(self).score_each(std::iter::once(row), &mut score);
+        score[0]
+    }
 }
 
 /// The definition, in f64 and one number at a time.
-fn naive(mlp: &Mlp, row: &[f32]) -> f64 {
-    let standard = row.iter().zip(mlp.means()).zip(mlp.factors());
+fn naive(network: &NeuralNetwork, row: &[f32]) -> f64 {
+    let standard = row.iter().zip(network.means()).zip(network.factors());
     let standard = standard.map(|((&x, &m), &f)| match x.is_nan() {
         true => 0.0,
         false => (f64::from(x) - f64::from(m)) * f64::from(f),
     });
     let mut values: Vec<f64> = standard.collect();
-    for (number, layer) in mlp.layers().iter().enumerate() {
+    for (number, layer) in network.layers().iter().enumerate() {
         let unit = |u: usize| {
             let weights = &layer.weights[u * values.len()..(u + 1) * values.len()];
             let sum: f64 = weights.iter().zip(&values).map(|(&w, x)| f64::from(w) * x).sum();
             sum + f64::from(layer.biases[u])
         };
-        let last = number + 1 == mlp.layers().len();
-        let activation = |x: f64| match mlp.activation() {
+        let last = number + 1 == network.layers().len();
+        let activation = |x: f64| match network.activation() {
             _ if last => x,
             Activation::Relu => x.max(0.0),
             Activation::Tanh => x.tanh(),
@@ -74,10 +73,10 @@ fn a_score_by_hand() {
     let hidden = Layer { outputs: 2, weights: vec![1.0, 5.0, -1.0, 5.0], biases: vec![-1.0, 1.0] };
     let last = Layer { outputs: 1, weights: vec![0.5, -7.0], biases: vec![0.25] };
     let layers = vec![hidden, last];
-    let mlp = Mlp::new(vec![1.0, 9.0], vec![2.0, 1.0], Activation::Relu, layers).unwrap();
-    assert_eq!(mlp.score_row(Row::Dense(&[3.0, f32::NAN])), 1.75);
-    assert_eq!(mlp.score_row(Row::Dense(&[3.0, 9.0])), 1.75);
-    assert_eq!(mlp.score_row(Row::Sparse(&[0, 1], &[3.0, 9.0])), 1.75);
+    let network = NeuralNetwork::new(vec![1.0, 9.0], vec![2.0, 1.0], Activation::Relu, layers).unwrap();
+    assert_eq!(network.score_row(Row::Dense(&[3.0, f32::NAN])), 1.75);
+    assert_eq!(network.score_row(Row::Dense(&[3.0, 9.0])), 1.75);
+    assert_eq!(network.score_row(Row::Sparse(&[0, 1], &[3.0, 9.0])), 1.75);
 }
 
 #[test]
@@ -86,9 +85,9 @@ fn scores_are_those_of_the_definition_in_f64() {
         [(1, &[]), (20, &[]), (3, &[1]), (16, &[16, 32]), (17, &[5, 33, 2]), (136, &[40, 30])];
     for activation in [Activation::Relu, Activation::Tanh] {
         for (width, hidden) in shapes {
-            let mlp = network(width, hidden, activation, 7);
+            let network = random_network(width, hidden, activation, 7);
             for row in values(50, width, 3).chunks(width) {
-                let (found, expected) = (mlp.score_row(Row::Dense(row)), naive(&mlp, row));
+                let (found, expected) = (network.score_row(Row::Dense(row)), naive(&network, row));
                 let what = format!("{activation:?} {width} {hidden:?}");
                 assert!(
                     (found - expected).abs() < 3e-6 * (1.0 + expected.abs()),
@@ -102,7 +101,7 @@ fn scores_are_those_of_the_definition_in_f64() {
 #[test]
 fn a_document_has_the_same_score_alone_among_others_and_sparse() {
     let (width, rows) = (21, 1500);
-    let mlp = network(width, &[18, 7], Activation::Tanh, 5);
+    let network = random_network(width, &[18, 7], Activation::Tanh, 5);
     let dense = values(rows, width, 4);
     let (mut starts, mut columns, mut given) = (vec![0], Vec::new(), Vec::new());
     for row in dense.chunks(width) {
@@ -113,33 +112,34 @@ fn a_document_has_the_same_score_alone_among_others_and_sparse() {
         }
         starts.push(given.len());
     }
-    let alone: Vec<f64> = dense.chunks(width).map(|row| mlp.score_row(Row::Dense(row))).collect();
-    let sparse = dataset(Features::Sparse { width, starts, columns, values: given }, rows);
-    let dense = dataset(Features::Dense { width, values: dense }, rows);
+    let alone: Vec<f64> = dense.chunks(width).map(|row| network.score_row(Row::Dense(row))).collect();
+    let sparse = Rows::sparse(&starts, &columns, &given, width).unwrap();
+    let dense = Rows::dense(&dense, width).unwrap();
+    let model = Model::Network(network);
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        assert!(pool.install(|| mlp.score_all(&dense)) == alone);
-        assert!(pool.install(|| mlp.score_all(&sparse)) == alone);
+        for rows in [dense, sparse] {
+            let mut scores = vec![0.0; rows.len()];
+            pool.install(|| model.score_rows(rows, &mut scores)).unwrap();
+            assert!(scores == alone);
+        }
     }
-    let mut by_query = vec![0.0; rows];
-    mlp.score(dense.query(0), &mut by_query);
-    assert!(by_query == alone);
 }
 
 #[test]
 fn data_with_fewer_columns_counts_as_zeros() {
-    let mlp = network(5, &[4], Activation::Relu, 2);
+    let network = random_network(5, &[4], Activation::Relu, 2);
     let [short, long] = [&[1.0, -2.0, 0.5][..], &[1.0, -2.0, 0.5, 0.0, 0.0]].map(Row::Dense);
-    assert_eq!(mlp.score_row(short), mlp.score_row(long));
-    assert_eq!(mlp.score_row(Row::Sparse(&[0], &[1.0])), mlp.score_row(Row::Dense(&[1.0])));
+    assert_eq!(network.score_row(short), network.score_row(long));
+    assert_eq!(network.score_row(Row::Sparse(&[0], &[1.0])), network.score_row(Row::Dense(&[1.0])));
 }
 
 #[test]
 fn a_sum_that_is_too_large_is_not_hidden() {
-    let mut mlp = network(2, &[3], Activation::Relu, 2);
-    mlp.layers[0].weights = vec![-3e38, 3e38, 3e38, 3e38, 3e38, -3e38];
-    (mlp.means, mlp.factors) = (vec![0.0; 2], vec![1e3; 2]);
-    assert!(!mlp.score_row(Row::Dense(&[1e30, 1e30])).is_finite());
+    let mut network = random_network(2, &[3], Activation::Relu, 2);
+    network.layers[0].weights = vec![-3e38, 3e38, 3e38, 3e38, 3e38, -3e38];
+    (network.means, network.factors) = (vec![0.0; 2], vec![1e3; 2]);
+    assert!(!network.score_row(Row::Dense(&[1e30, 1e30])).is_finite());
 }
 
 #[test]
@@ -176,14 +176,16 @@ fn the_products_against_sums_in_f64() {
 
 #[test]
 fn networks_that_do_not_fit_together_are_refused() {
-    let refused = |change: fn(&mut Mlp)| {
-        let mut mlp = network(4, &[3, 2], Activation::Relu, 1);
-        change(&mut mlp);
-        Mlp::new(mlp.means, mlp.factors, mlp.activation, mlp.layers).unwrap_err().to_string()
+    let refused = |change: fn(&mut NeuralNetwork)| {
+        let mut network = random_network(4, &[3, 2], Activation::Relu, 1);
+        change(&mut network);
+        NeuralNetwork::new(network.means, network.factors, network.activation, network.layers)
+            .unwrap_err()
+            .to_string()
     };
     assert!(refused(|m| m.factors.truncate(3)).contains("4 means and 3 factors"));
     assert!(refused(|m| m.means.clear()).contains("no features"));
-    assert!(refused(|m| m.factors[1] = f32::INFINITY).contains("no finite number"));
+    assert!(refused(|m| m.factors[1] = f32::INFINITY).contains("not finite"));
     assert!(refused(|m| m.layers[1].weights[0] = f32::NAN).contains("layer 2 of the network has a weight"));
     assert!(
         refused(|m| m.layers[1].biases.clear()).contains("layer 2 of the network has 0 biases for 2 units")
