@@ -47,14 +47,14 @@ impl Features {
         }
     }
 
-    /// The stored values: all of them, or in a sparse matrix those given.
+    /// The stored values: all of a dense matrix, or those given in a sparse one.
     pub fn values(&self) -> &[f32] {
         match self {
             Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
         }
     }
 
-    /// Row `index`; panics when there is none.
+    /// Row `index`. Panics if there is none.
     pub fn row(&self, index: usize) -> Row<'_> {
         match self {
             Features::Dense { width, values } => Row::Dense(&values[index * width..(index + 1) * width]),
@@ -72,7 +72,7 @@ impl Features {
         }
     }
 
-    /// The rows named, in that order.
+    /// The rows with these numbers, in that order.
     pub fn select(&self, rows: &[usize]) -> Features {
         match self {
             Features::Dense { width, values } => {
@@ -142,7 +142,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A missing value says nothing to a linear model: it counts as 0.
+/// A missing value counts as 0 in a linear model.
 fn known(x: f32) -> f64 {
     if x.is_nan() { 0.0 } else { f64::from(x) }
 }

@@ -36,12 +36,12 @@ impl<'a> Query<'a> {
         self.range().len()
     }
 
-    /// Grades of its documents.
+    /// Labels of its documents.
     pub fn labels(self) -> &'a [f32] {
         &self.data.labels()[self.range()]
     }
 
-    /// Its weight; 1 when the data set has none.
+    /// Its weight; 1 if the data set has none.
     pub fn weight(self) -> f64 {
         self.data.parts().query_weights.as_ref().map_or(1.0, |w| f64::from(w[self.index]))
     }
@@ -56,7 +56,7 @@ impl<'a> Query<'a> {
         self.range().map(move |r| self.data.row(r))
     }
 
-    /// Id of its `i`-th document, where it has one.
+    /// Id of its `i`-th document, if it has one.
     pub fn document_id(self, i: usize) -> Option<&'a str> {
         self.data.document_id(self.range().start + i)
     }
@@ -70,7 +70,7 @@ impl<'a> Query<'a> {
 
     /// `out += Xᵀ r`.
     pub fn add_transposed_dot(self, r: &[f64], out: &mut [f64]) {
-        // Most documents have no part in a structured loss's subgradient.
+        // Most documents do not contribute to the subgradient of a structured loss.
         for (&r, row) in r.iter().zip(self.rows()).filter(|(r, _)| **r != 0.0) {
             row.add_scaled(r, out);
         }
