@@ -2,7 +2,7 @@
 //! against the formats' own way to score, replayed.
 
 use rankwise::data::Columns;
-use rankwise::models::interchange::{Format, Vectors, export, made_up_rows, replay};
+use rankwise::models::interchange::{Format, Vectors, export, replay, synthetic_rows};
 use rankwise::models::{
     Activation, Combine, Layer, Model, NeuralNetwork, OrdinalModel, Ranker, TreeEnsemble, checksum,
 };
@@ -120,7 +120,7 @@ fn write_cases() {
     let mut cases = Vec::new();
     for (name, ranker) in onnx_models() {
         let exported = export(&ranker, Format::Onnx).unwrap();
-        let rows: Vec<String> = made_up_rows(&ranker, &exported, 60).iter().map(|row| bits(row)).collect();
+        let rows: Vec<String> = synthetic_rows(&ranker, &exported, 60).iter().map(|row| bits(row)).collect();
         cases.push(json!({ "name": name, "checksum": checksum(&exported.bytes), "rows": rows }));
         std::fs::write(place.join(format!("{name}.onnx")), exported.bytes).unwrap();
     }
@@ -201,7 +201,7 @@ fn engines_score_as_the_model_does() {
     for ranker in engine_models() {
         for format in ENGINES {
             let exported = export(&ranker, format).unwrap();
-            let rows = made_up_rows(&ranker, &exported, 2000);
+            let rows = synthetic_rows(&ranker, &exported, 2000);
             assert!(rows.len() >= 256);
             let found = replay(&exported.bytes, format, &ranker, &rows).unwrap().unwrap();
             let verdict = Vectors::new(&ranker, &exported, rows).unwrap().compare(&found).unwrap();
@@ -216,7 +216,7 @@ fn a_file_of_another_model_is_found_out() {
     for ranker in ["lightgbm-no-missing.txt", "xgboost-ndcg.json"].map(stored) {
         for format in ENGINES {
             let exported = export(&ranker, format).unwrap();
-            let rows = made_up_rows(&ranker, &exported, 2000);
+            let rows = synthetic_rows(&ranker, &exported, 2000);
             let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
             for change in &CHANGES[..2] {
                 let other = export(&changed(&ranker, *change), format).unwrap();
@@ -322,7 +322,7 @@ fn rows_are_made_up_that_can_be_scored() {
     let mlp = NeuralNetwork::new(vec![0.0], vec![1e-30], Activation::Relu, vec![layer]).unwrap();
     for ranker in [steep, ranker(Model::Network(mlp)), trees(1, 3e38, vec![Tree::constant(3e38, 1.0)])] {
         let exported = export(&ranker, Format::Onnx).unwrap();
-        let rows = made_up_rows(&ranker, &exported, 100);
+        let rows = synthetic_rows(&ranker, &exported, 100);
         let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
         assert!(vectors.scores.iter().all(|score| score.abs() < 3.4e38));
     }
@@ -374,7 +374,7 @@ fn vectors_can_be_read_by_anyone() {
     let elsewhere = changed(&ranker, CHANGES[2]);
     let exported = export(&elsewhere, Format::RankLib).unwrap();
     assert_eq!(Vectors::seen_by(&exported, vec![vec![f32::NAN; 2]]), [[0.0; 2]]);
-    assert!(made_up_rows(&elsewhere, &exported, 500).iter().flatten().all(|x| !x.is_nan()));
+    assert!(synthetic_rows(&elsewhere, &exported, 500).iter().flatten().all(|x| !x.is_nan()));
     assert!(vectors.compare(&[3.0]).is_err());
     let wrong = vectors.compare(&[3.0, f64::NAN]).unwrap();
     assert_eq!((wrong.first_off, wrong.off, wrong.greatest), (Some(1), 1, f64::INFINITY));

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::data::{AtomicFile, Dataset};
 use rankwise::models::Ranker;
-use rankwise::models::interchange::{Exported, Format, Vectors, export, made_up_rows};
+use rankwise::models::interchange::{Exported, Format, Vectors, export, synthetic_rows};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ impl Export {
                 note_width(ranker, &data);
                 some_rows(&*ranker.prepare(&data)?, ranker.model.width(), VECTORS)
             }
-            None => made_up_rows(ranker, exported, VECTORS),
+            None => synthetic_rows(ranker, exported, VECTORS),
         };
         ensure!(
             !rows.is_empty(),

@@ -3,7 +3,7 @@ use crate::input::{Input, note_width};
 use crate::{output, python, table};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use rankwise::models::interchange::{Exported, Format, Vectors, Verdict, export, made_up_rows, replay};
+use rankwise::models::interchange::{Exported, Format, Vectors, Verdict, export, replay, synthetic_rows};
 use rankwise::models::{Ranker, read_bytes};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl VerifyExport {
 
     /// The rows to compare, with what the model gives them.
     fn sets(&self, ranker: &Ranker, expected: &Exported) -> Result<Vec<(String, Vectors)>> {
-        let rows = made_up_rows(ranker, expected, MADE_UP);
+        let rows = synthetic_rows(ranker, expected, MADE_UP);
         let mut sets = Vec::new();
         if !rows.is_empty() {
             sets.push(("made-up rows".to_string(), Vectors::new(ranker, expected, rows)?));

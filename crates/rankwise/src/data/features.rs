@@ -11,7 +11,7 @@ pub enum Features {
         /// `rows × width` values.
         values: Vec<f32>,
     },
-    /// Only the values given, row after row (compressed sparse rows).
+    /// Only the values given, row after row (CSR).
     Sparse {
         /// Number of columns.
         width: usize,
@@ -47,14 +47,14 @@ impl Features {
         }
     }
 
-    /// The stored values: all in a dense matrix, those given in a sparse one.
+    /// The stored values: all of a dense matrix, or those given in a sparse one.
     pub fn values(&self) -> &[f32] {
         match self {
             Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
         }
     }
 
-    /// Row `index`; panics when there is none.
+    /// Row `index`. Panics if there is none.
     pub fn row(&self, index: usize) -> Row<'_> {
         match self {
             Features::Dense { width, values } => Row::Dense(&values[index * width..(index + 1) * width]),
@@ -72,7 +72,7 @@ impl Features {
         }
     }
 
-    /// The given rows, in that order.
+    /// The rows with these numbers, in that order.
     pub fn select(&self, rows: &[usize]) -> Features {
         match self {
             Features::Dense { width, values } => {
@@ -96,7 +96,7 @@ impl Features {
 }
 
 impl<'a> Row<'a> {
-    /// The value in `column`; 0 if a sparse row has none.
+    /// The value in `column`; 0 where a sparse row has none.
     pub fn get(self, column: usize) -> f32 {
         match self {
             Row::Dense(values) => values[column],

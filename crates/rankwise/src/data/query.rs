@@ -41,7 +41,7 @@ impl<'a> Query<'a> {
         &self.data.labels()[self.range()]
     }
 
-    /// Its weight; 1 if the data set has no weights.
+    /// Its weight; 1 if the data set has none.
     pub fn weight(self) -> f64 {
         self.data.parts().query_weights.as_ref().map_or(1.0, |w| f64::from(w[self.index]))
     }
@@ -70,7 +70,7 @@ impl<'a> Query<'a> {
 
     /// `out += Xᵀ r`.
     pub fn add_transposed_dot(self, r: &[f64], out: &mut [f64]) {
-        // Most documents have weight 0 in the subgradient of a structured loss.
+        // Most documents do not contribute to the subgradient of a structured loss.
         for (&r, row) in r.iter().zip(self.rows()).filter(|(r, _)| **r != 0.0) {
             row.add_scaled(r, out);
         }

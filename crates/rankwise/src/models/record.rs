@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How training went; kept in the model's file. Holds nothing that differs between two runs of one command.
+/// How training went. It is saved with the model and is the same for every run of one command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -10,7 +10,7 @@ pub struct Record {
     pub outcome: Outcome,
     /// Rounds or iterations done.
     pub rounds: u64,
-    /// Named figures: the objective's value, a duality gap, the measure on training queries.
+    /// Named figures: the objective's value, a duality gap, the metric on training queries.
     pub figures: Vec<(String, f64)>,
     /// What a careful user should know: queries skipped, features ignored.
     pub notes: Vec<String>,

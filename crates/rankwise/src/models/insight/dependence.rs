@@ -17,12 +17,12 @@ const CHUNK: usize = 64;
 /// The most points of a grid.
 const MAX_POINTS: usize = 1000;
 
-/// How to look at the dependence of scores on features.
+/// How to compute partial dependence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependence {
-    /// The most values of a feature to look at, from 2 to 1,000, besides a missing value.
+    /// The largest number of values of a feature, from 2 to 1,000, not counting a missing value.
     pub points: usize,
-    /// The most documents to average over; a sample where there are more.
+    /// The largest number of documents to average over. If there are more, a sample is drawn.
     pub documents: usize,
     /// The seed of the sample.
     pub seed: u64,
@@ -80,7 +80,7 @@ impl Dependence {
         let mean = |point| sums.iter().map(|sums| sums[point]).sum::<f64>() / documents.len() as f64;
         let means: Vec<f64> = (0..count).map(mean).collect();
         if means.iter().any(|mean| !mean.is_finite()) {
-            return Err(Error::data("a mean score is too large for a number; so must be the model's scores"));
+            return Err(Error::data("a mean score is too large for a number, since the model's scores are"));
         }
         Ok(PartialDependence { columns: columns.to_vec(), grids, means, documents: documents.len() })
     }

@@ -1,4 +1,4 @@
-//! How much each feature matters: to the trees, and to a measure of their rankings.
+//! Feature importance: by the splits of trees, and by the drop of a metric when a feature is shuffled.
 
 use super::value;
 use crate::data::Dataset;
@@ -16,7 +16,7 @@ const SHUFFLE_STREAM: u64 = 0x7368_7566;
 /// Shuffles of one column that are scored together: their scores are in memory at a time.
 const TOGETHER: usize = 8;
 
-/// What the trees themselves say of one feature.
+/// How the trees of a model use one feature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Splits {
     /// How many nodes test it.
@@ -30,13 +30,13 @@ pub fn splits(model: &Model) -> Option<Vec<Splits>> {
     model.shape().splits()
 }
 
-/// Importance by permutation: how far a measure drops when the values of one feature are shuffled over all documents
+/// Importance by permutation: how far a metric drops when the values of one feature are shuffled over all documents
 /// (`breiman2001random`).
 ///
 /// Over all documents, not within each query: a feature that is the same for a whole query can matter to trees, and
 /// a shuffle within queries would not touch it.
 pub struct Permutation {
-    /// The measure.
+    /// The metric.
     pub metric: Box<dyn Metric>,
     /// How often each feature is shuffled; at least 1.
     pub repeats: usize,
@@ -44,10 +44,10 @@ pub struct Permutation {
     pub seed: u64,
 }
 
-/// What shuffling features does to a measure.
+/// How far a metric drops when features are shuffled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PermutationImportance {
-    /// The measure's name.
+    /// The metric's name.
     pub metric: String,
     /// Its mean on the data as it is.
     pub value: f64,
@@ -55,7 +55,7 @@ pub struct PermutationImportance {
     pub drops: Vec<Drop>,
 }
 
-/// How far a measure dropped over several shuffles.
+/// How far a metric dropped over several shuffles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drop {
     /// The mean; negative where the shuffle helped, exactly 0 for a feature that the model does not use.
@@ -72,7 +72,7 @@ impl Permutation {
             return Err(Error::parameter("`repeats` is 0; each feature must be shuffled at least once"));
         }
         model.check_width(data.width())?;
-        let value = self.measure(data, &model.scores(data)?)?;
+        let value = self.evaluate(data, &model.scores(data)?)?;
         let mut used = model.shape().used_columns();
         // Columns that the data lacks are 0 for all documents, shuffled or not.
         used[data.width()..].fill(false);
@@ -84,7 +84,7 @@ impl Permutation {
         Ok(PermutationImportance { metric: self.metric.name(), value, drops: drops? })
     }
 
-    /// What a feature has that cannot change a score.
+    /// The drop of a feature that cannot change a score.
     fn none(&self) -> Drop {
         Drop { mean: 0.0, deviation: (self.repeats > 1).then_some(0.0) }
     }
@@ -94,7 +94,7 @@ impl Permutation {
         for first in (0..self.repeats).step_by(TOGETHER) {
             let repeats = first..self.repeats.min(first + TOGETHER);
             for scores in self.scores_when_shuffled(model, data, column, repeats) {
-                drops.push(value - self.measure(data, &scores)?);
+                drops.push(value - self.evaluate(data, &scores)?);
             }
         }
         let count = drops.len() as f64;
@@ -131,9 +131,12 @@ impl Permutation {
         scores
     }
 
-    fn measure(&self, data: &Dataset, scores: &[f64]) -> Result<f64> {
+    fn evaluate(&self, data: &Dataset, scores: &[f64]) -> Result<f64> {
         evaluate(data, scores, std::slice::from_ref(&self.metric))?.mean(0).ok_or_else(|| {
-            Error::data(format!("no query of the data defines {}, so nothing can drop", self.metric.name()))
+            Error::data(format!(
+                "{} is not defined for any query of the data, so importance cannot be measured by it",
+                self.metric.name()
+            ))
         })
     }
 }

@@ -34,7 +34,7 @@ struct Climb<'a> {
 struct Step {
     node: usize,
     left: bool,
-    /// The share of the node's training documents that went this way.
+    /// The fraction of the node's training documents that went this way.
     share: f64,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Forest<'a> {
     }
 }
 
-/// How many groups of quadrature nodes suffice for so many features: the integrand has one factor less.
+/// How many groups of quadrature nodes suffice for this number of features: the integrand has one factor less.
 fn groups(features: usize) -> usize {
     features.div_ceil(2 * LANES)
 }

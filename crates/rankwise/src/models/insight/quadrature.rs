@@ -11,7 +11,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The rule of so many groups of nodes.
+    /// The rule with this number of groups of nodes.
     pub(super) fn new(groups: usize) -> Rule {
         let count = groups * LANES;
         let mut rule = Rule { nodes: vec![[0.0; LANES]; groups], weights: vec![[0.0; LANES]; groups] };

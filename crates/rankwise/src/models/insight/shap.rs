@@ -3,7 +3,7 @@
 //! For trees these are the path-dependent values of TreeSHAP (`lundberg2020local`): a feature that is left out is
 //! averaged over, both ways of its tests weighted by the training documents that went there. They are computed here
 //! as integrals (`owen1972multilinear`). On the way to a leaf of value v let `o_j` be 1 where the document passes all
-//! tests of feature j, else 0, and let `z_j` be the product of the shares of documents that pass them. Then
+//! tests of feature j, else 0, and let `z_j` be the product of the fractions of documents that pass them. Then
 //!
 //! ```text
 //! φ_i = Σ_leaves v·(o_i − z_i) ∫₀¹ ∏_{j≠i} (z_j·(1−t) + o_j·t) dt,

@@ -172,9 +172,10 @@ pub(super) fn read(bytes: &[u8], columns: &Columns, width: usize) -> Result<Engi
                 serde_json::from_str(&definition).map_err(not_as_it_should_be)?;
             let weight = |(name, value): (&String, &Value)| match value.as_f64() {
                 Some(weight) => Ok((names.column(name)?, weight as f32)),
-                None => {
-                    Err(Error::model(format!("its weight of {} is no number", super::foreign::quoted(name))))
-                }
+                None => Err(Error::model(format!(
+                    "its weight of {} is not a number",
+                    super::foreign::quoted(name)
+                ))),
             };
             Ok(Engine::Linear(weights.iter().map(weight).collect::<Result<_>>()?))
         }

@@ -25,7 +25,7 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    /// The model, checked, and with what the file says of its making.
+    /// The checked model, with what the file records about its training.
     pub fn into_ranker(self) -> Result<Ranker> {
         check_columns(&self.columns, self.width)?;
         let mut notes = vec![format!(
@@ -74,15 +74,15 @@ fn check_columns(columns: &Columns, width: usize) -> Result<()> {
 }
 
 fn numbering_note(tool: &str, first_id: u32) -> String {
+    let counted = match first_id {
+        0 => format!(
+            "they count from 0, because {tool} never used the first, as happens when it reads text whose ids start at 1"
+        ),
+        _ => "they count from 1: the first column is feature 1".to_string(),
+    };
     format!(
-        "its features have no names, and {}; `rankwise export --format rankwise --first-id {}` changes that",
-        match first_id {
-            0 => format!(
-                "{tool} never looked at the first, as is so when it read text whose ids start at 1: they count from 0 \
-                 here"
-            ),
-            _ => "they count from 1 here: the first column is feature 1".to_string(),
-        },
+        "its features have no names, and {counted}; to count from {}, export the model to Rankwise's own format with \
+         that number for the first feature",
         1 - first_id.min(1)
     )
 }
@@ -92,9 +92,9 @@ pub(super) fn quoted(text: &str) -> String {
     crate::data::quoted(text.as_bytes())
 }
 
-/// What another library says of a file, fit for a message.
-pub(super) fn plain(told: impl std::fmt::Display) -> String {
-    told.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+/// A message of another library, without control characters.
+pub(super) fn plain(message: impl std::fmt::Display) -> String {
+    message.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
 /// The largest f32 that is not above `t`: for every f32 `x`, `x ≤ t` exactly where `x ≤` this.

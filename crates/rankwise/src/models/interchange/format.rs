@@ -81,12 +81,12 @@ impl Format {
             Some("xml") => Ok(Format::RankLib),
             Some("onnx") => Ok(Format::Onnx),
             Some("json") => Err(Error::parameter(format!(
-                "{} may be a model of rankwise or of xgboost, or one for elasticsearch or solr: say which format it \
-                 is to have",
+                "{} may be a model of rankwise or of xgboost, or one for elasticsearch or solr: name the \
+                 format",
                 path.display()
             ))),
             _ => Err(Error::parameter(format!(
-                "the ending of {} does not say which format it is to have: {}",
+                "the ending of {} does not tell its format; name one of {}",
                 path.display(),
                 Format::ALL.map(Format::name).join(", ")
             ))),
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(of("m.xml.gz").unwrap(), Format::RankLib);
         assert_eq!(of("m.onnx").unwrap(), Format::Onnx);
         assert!(of("m.json").unwrap_err().to_string().contains("rankwise or of xgboost"));
-        assert!(of("txt").unwrap_err().to_string().contains("does not say"));
+        assert!(of("txt").unwrap_err().to_string().contains("does not tell"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Models of other tools: tree ensembles read as our own, and ours written for those who score elsewhere.
+//! Model files of other tools: reading tree ensembles, and writing models to score elsewhere.
 //!
 //! [`Ranker::load`] knows the files of LightGBM (text) and XGBoost (JSON, UBJSON) by their first bytes; [`export`]
-//! writes them, and those of RankLib, ONNX, Elasticsearch, OpenSearch and Solr. What a file cannot say is refused or
-//! told in a note, never dropped. [`Vectors`] say what an exported model must answer, and [`replay`] what it does.
+//! writes them, and those of RankLib, ONNX, Elasticsearch, OpenSearch and Solr. What a file cannot hold is
+//! an error or a note, and never dropped silently. [`Vectors`] hold the scores that an exported model must give, and
+//! [`replay`] computes those that a file gives.
 
 mod document;
 mod elastic;
@@ -36,7 +37,7 @@ pub use format::Format;
 pub(super) use onnx_writer::OnnxGraph;
 pub use replay::replay;
 pub(super) use vectors::TrialValues;
-pub use vectors::{Vectors, Verdict, made_up_rows};
+pub use vectors::{Vectors, Verdict, synthetic_rows};
 
 /// A model in the bytes of another tool's file.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,15 +45,15 @@ pub use vectors::{Vectors, Verdict, made_up_rows};
 pub struct Exported {
     /// The whole file.
     pub bytes: Vec<u8>,
-    /// Where the file may score otherwise than the model, and what it could not take along.
+    /// How the scores of the file may differ from those of the model, and what the file does not hold.
     pub notes: Vec<String>,
-    /// What the file's scores lack: a bias that it has no place for.
+    /// The bias that the file has no place for, and that its scores lack.
     pub omitted_bias: f64,
-    /// Whether the file takes missing values as 0 where the model does otherwise.
+    /// Whether the file treats missing values as 0 and the model does not.
     pub missing_as_zero: bool,
     /// Whether it scores in single precision.
     pub single_precision: bool,
-    /// Values that the file sends another way than the model, as the notes tell.
+    /// Values that the file sends another way than the model; the notes describe them.
     pub divergent: Vec<Divergence>,
 }
 
@@ -122,13 +123,13 @@ fn first_key_is_format(bytes: &[u8]) -> bool {
 }
 
 fn scaling_note(ranker: &Ranker) -> Vec<String> {
-    let told = |scaling: &crate::data::Normalizer| {
+    let note = |scaling: &crate::data::Normalizer| {
         format!(
             "the model scales the features of each query by {scaling} before it scores them, and that scaling is not \
              in the file: give the other tool data that is scaled alike"
         )
     };
-    ranker.normalizer.iter().map(told).collect()
+    ranker.normalizer.iter().map(note).collect()
 }
 
 /// A model as search engines have it.
@@ -168,7 +169,7 @@ fn unique_names(ranker: &Ranker, notes: &mut Vec<String>) -> Result<Vec<String>>
     Ok(names)
 }
 
-/// Refuses what single precision cannot hold, and says that `tool` computes in it.
+/// Rejects values that single precision cannot hold, and notes that `tool` computes in it.
 fn in_single<'a>(
     tool: &str,
     values: impl IntoIterator<Item = &'a f64>,
@@ -183,7 +184,7 @@ fn in_single<'a>(
     Ok(())
 }
 
-/// Leaves out a bias that a file has no place for, and says so.
+/// Leaves out a bias that a file has no place for, and notes it.
 fn leave_out_bias(tool: &str, bias: f64, out: &mut Exported) {
     if bias != 0.0 {
         out.omitted_bias = bias;
@@ -201,7 +202,7 @@ fn missing_unlike_zero(trees: &[Tree]) -> usize {
     trees.iter().map(unlike).sum()
 }
 
-/// What the leaves below each inner node have together.
+/// What the leaves below an inner node have in total.
 struct Below {
     cover: f64,
     /// The mean of the leaf values, weighted by cover; of equal weights where no cover is known.
@@ -237,7 +238,7 @@ mod tests {
     use crate::models::{Combine, Model};
 
     #[test]
-    fn what_no_file_can_say_is_refused_or_told() {
+    fn what_a_file_cannot_hold_is_an_error_or_a_note() {
         let mut linear = ranker();
         linear.model = Model::linear(vec![1.0; 3], 0.0);
         let mut several = ranker();
@@ -246,10 +247,14 @@ mod tests {
         let mut scaled = ranker();
         scaled.normalizer = Some(crate::data::Normalizer::parse("min-max").unwrap());
         for format in Format::ALL.into_iter().filter(|f| *f != Format::Rankwise) {
-            let told = |ranker| export(ranker, format).map_or_else(|e| e.to_string(), |_| "done".into());
+            let answer = |ranker| export(ranker, format).map_or_else(|e| e.to_string(), |_| "done".into());
             let engine = [Format::Onnx, Format::Elasticsearch, Format::Solr].contains(&format);
-            assert!(told(&linear).contains(if engine { "done" } else { "no trees" }));
-            assert!(told(&several).contains(if format == Format::Onnx { "done" } else { "several outputs" }));
+            assert!(answer(&linear).contains(if engine { "done" } else { "no trees" }));
+            assert!(answer(&several).contains(if format == Format::Onnx {
+                "done"
+            } else {
+                "several outputs"
+            }));
             assert!(export(&scaled, format).unwrap().notes[0].contains("min-max"));
         }
         assert_eq!(export(&scaled, Format::Rankwise).unwrap().bytes, scaled.to_bytes());

@@ -112,7 +112,7 @@ fn number(text: &str) -> Result<f32> {
     match text {
         "Infinity" => Ok(f32::INFINITY),
         "-Infinity" => Ok(f32::NEG_INFINITY),
-        _ => text.parse().map_err(|_| Error::model(format!("{} in it is no number", quoted(text)))),
+        _ => text.parse().map_err(|_| Error::model(format!("{} in it is not a number", quoted(text)))),
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
     };
     if used.len() < names.len() {
         let left_out = names.len() - used.len();
-        out.notes.push(format!("{left_out} features have no say in the model's scores and are left out"));
+        out.notes.push(format!("{left_out} features do not change the model's scores and are left out"));
     }
     let features: Vec<Value> = used.iter().map(|&column| json!({ "name": names[column] })).collect();
     Ok(format!(
@@ -155,7 +155,7 @@ fn slack_note(out: &mut Exported) {
     if widest > 0.0 {
         out.notes.push(format!(
             "Solr adds 1e-6 to thresholds in single precision, and {} of the model's cannot be met exactly: they are \
-             off by {widest:.1e} at the most, and only values in between go another way",
+             off by at most {widest:.1e}, and only values in between go another way",
             out.divergent.len()
         ));
     }
@@ -275,7 +275,7 @@ fn single(text: &str) -> Result<f32> {
             .parse()
             .ok()
             .filter(|x: &f32| x.is_finite())
-            .ok_or_else(|| Error::model(format!("{} in it is no number", quoted(text)))),
+            .ok_or_else(|| Error::model(format!("{} in it is not a number", quoted(text)))),
     }
 }
 

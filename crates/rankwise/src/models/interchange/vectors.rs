@@ -13,16 +13,16 @@ use std::collections::BTreeMap;
 /// The error allowed to a score in double precision, as a fraction of its magnitude: the sum may have another order.
 const DOUBLE: f64 = 1e-12;
 
-/// Rows that are made up at the least, where so many are asked for.
+/// The smallest number of synthetic rows, unless fewer are asked for.
 const FEW: usize = 256;
 
 /// How often every value is tried.
 const ROUNDS: usize = 16;
 
-/// Rows whose sums single precision might not hold are not made up.
+/// Rows whose sums might overflow single precision are left out.
 const LARGEST: f64 = f32::MAX as f64 / 4.0;
 
-/// Values that all rows have together at the most.
+/// The largest number of values of all rows together.
 const MOST_VALUES: usize = 1 << 24;
 
 /// Rows, the scores that an exported model must give them, and how near it must come.
@@ -39,7 +39,7 @@ pub struct Vectors {
 /// What came of comparing scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// The greatest difference; infinite where a score is no number.
+    /// The greatest difference; infinite if a score is not finite.
     pub greatest: f64,
     /// The first row that is further off than allowed, from 0.
     pub first_off: Option<usize>,
@@ -50,7 +50,7 @@ pub struct Verdict {
 /// Up to `count` rows around the thresholds of a model's trees: each on the threshold, beside it, 0, missing and far
 /// away, in random company. Enough rows have every threshold of every feature. Other models get values of all sizes.
 /// Values that the notes of the export except are left out.
-pub fn made_up_rows(ranker: &Ranker, exported: &Exported, count: usize) -> Vec<Vec<f32>> {
+pub fn synthetic_rows(ranker: &Ranker, exported: &Exported, count: usize) -> Vec<Vec<f32>> {
     let width = ranker.model.width();
     let count = count.min((MOST_VALUES / width).max(1));
     let TrialValues { common, by_column } = ranker.model.shape().trial_values();
@@ -93,10 +93,10 @@ pub(in crate::models) struct TrialValues {
 impl Exported {
     /// Those of `values` that the file sends where the model does, as far as the notes promise.
     fn comparable(&self, column: Option<usize>, values: &[f32]) -> Vec<f32> {
-        let apart: Vec<&Divergence> =
+        let divergent: Vec<&Divergence> =
             self.divergent.iter().filter(|a| a.column.is_none() || a.column == column).collect();
         let left_out = |x: f32| {
-            (self.missing_as_zero && x.is_nan()) || apart.iter().any(|a| a.above < x && x <= a.up_to)
+            (self.missing_as_zero && x.is_nan()) || divergent.iter().any(|a| a.above < x && x <= a.up_to)
         };
         values.iter().copied().filter(|&x| !left_out(x)).collect()
     }
@@ -144,7 +144,7 @@ impl Vectors {
         Ok(verdict)
     }
 
-    /// The file: JSON with a row a line, `null` where a value is missing.
+    /// The file: JSON with one row per line, and `null` for a missing value.
     pub fn to_json(&self, ranker: &Ranker, format: Format) -> Vec<u8> {
         let names: Vec<String> = (0..ranker.model.width()).map(|c| ranker.columns.name(c)).collect();
         let scaling = ranker.normalizer.as_ref().map(ToString::to_string);

@@ -333,7 +333,7 @@ impl Nodes {
 /// The threshold `u` with `x ≤ u` exactly where `x < t`, and whether the sides are swapped.
 fn at_most(t: f32) -> Result<(f32, bool)> {
     if t.is_nan() {
-        return Err(Error::model("has a split condition that is no number"));
+        return Err(Error::model("has a split condition that is not a number"));
     }
     Ok(with_finite(t.next_down()))
 }

@@ -119,7 +119,7 @@ fn what_cannot_be_measured_is_refused() {
         Permutation { metric, repeats, seed: 0 }.importance(&model, &data).unwrap_err().to_string()
     };
     assert!(error(0, "map").contains("`repeats` is 0"));
-    assert!(error(2, "map").contains("no query of the data defines map"));
+    assert!(error(2, "map").contains("map is not defined for any query"));
     let wide = dataset(2, vec![1.0, 2.0], vec![0.0], vec![0, 1]);
     let refused = permutation("map", 1, 0).importance(&model, &wide).unwrap_err().to_string();
     assert!(refused.contains("the data has 2 features, the model only 1"));

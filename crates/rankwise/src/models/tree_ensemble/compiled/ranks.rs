@@ -21,10 +21,10 @@ const COLUMN: usize = 255;
 /// Thresholds that are searched as one, with a vector instruction or a few.
 const GROUP: usize = 16;
 
-/// Up to so many thresholds it is quickest to compare a value with all of them.
+/// Up to this number of thresholds, comparing a value with all of them is fastest.
 const COUNT_ALL: usize = 64;
 
-/// Up to so many, with the last of every group and then with one group; beyond, to search by halves.
+/// Up to this number, comparing it with the last of every group and then with one group; beyond, binary search.
 const COUNT_GROUPS: usize = 1024;
 
 /// The thresholds of an ensemble, feature by feature.

@@ -20,7 +20,7 @@ pub(super) struct Walk {
     values: Vec<f64>,
 }
 
-/// A leaf is a node that is its own left child, and to which nothing is on the right.
+/// A leaf is its own left child, and no value goes right.
 #[derive(Clone)]
 struct Node {
     threshold: f32,
