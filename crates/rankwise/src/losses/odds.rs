@@ -25,7 +25,7 @@ pub(super) struct Odds {
 
 impl Odds {
     /// Prepares at least one score; all must be finite.
-    pub fn new(scores: Vec<f64>) -> Odds {
+    pub(super) fn new(scores: Vec<f64>) -> Odds {
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
         let range = best - worst;
@@ -38,7 +38,7 @@ impl Odds {
 
     /// z of document `i` with each of the first `out.len()` documents.
     #[inline(always)]
-    pub fn row(&self, i: usize, out: &mut [f64]) {
+    pub(super) fn row(&self, i: usize, out: &mut [f64]) {
         if self.range > WIDEST {
             let score = self.scores[i];
             for (z, other) in out.iter_mut().zip(&self.scores) {
@@ -54,7 +54,7 @@ impl Odds {
 
     /// `Σ ln(1 + z)` over a row of document `i`. One logarithm is taken of a product of as many factors as fit.
     #[inline(always)]
-    pub fn sum_of_logs(&self, i: usize, row: &[f64]) -> f64 {
+    pub(super) fn sum_of_logs(&self, i: usize, row: &[f64]) -> f64 {
         if self.range > WIDEST {
             let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
             return self.scores[..row.len()].iter().map(|other| softplus(other - self.scores[i])).sum();

@@ -51,7 +51,7 @@ pub(super) struct LambdaSums {
 
 impl<'a> RankedQuery<'a> {
     /// The query, ranked by its scores or by those of `anchor`. `None` if it has no pairs.
-    pub fn new(loss: &'a Lambda, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> Option<Self> {
+    pub(super) fn new(loss: &'a Lambda, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> Option<Self> {
         let ranking = Ranking::by_scores(anchor.unwrap_or(query.scores));
         let order = ranking.order();
         let mut gains: Vec<f64> = order.iter().map(|&d| loss.gain_of(query.labels[d as usize])).collect();
@@ -81,7 +81,7 @@ impl<'a> RankedQuery<'a> {
     }
 
     /// Sums over all pairs.
-    pub fn sums(&mut self) -> LambdaSums {
+    pub(super) fn sums(&mut self) -> LambdaSums {
         let mut columns = Columns::new(self.scores.len());
         Arch::new().dispatch(SumPairs { query: self, columns: &mut columns });
         let Columns { mut gradient, mut curvature, rows, absolute, .. } = columns;
@@ -96,12 +96,12 @@ impl<'a> RankedQuery<'a> {
     }
 
     /// The weighted pairwise logistic loss, without scale.
-    pub fn loss(&mut self) -> f64 {
+    pub(super) fn loss(&mut self) -> f64 {
         Arch::new().dispatch(SumLosses { query: self })
     }
 
     /// Writes a column times `factor` in the order of the query's documents.
-    pub fn scatter(&self, column: &[f64], factor: f64, out: &mut [f64]) {
+    pub(super) fn scatter(&self, column: &[f64], factor: f64, out: &mut [f64]) {
         for (&document, value) in self.ranking.order().iter().zip(column) {
             out[document as usize] = factor * value;
         }

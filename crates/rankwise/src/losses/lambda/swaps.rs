@@ -49,7 +49,7 @@ pub(super) struct SwapRow<'a> {
 impl SwapRow<'_> {
     /// ΔZ for swaps with the documents from position `from` on, which have these gains.
     #[inline(always)]
-    pub fn changes(&self, from: usize, gains: &[f64], out: &mut [f64]) {
+    pub(super) fn changes(&self, from: usize, gains: &[f64], out: &mut [f64]) {
         let factor = self.factor;
         for ((change, gain), place) in out.iter_mut().zip(gains).zip(&self.places[from..]) {
             *change = factor * ((self.gain - gain) * (self.place - place));
@@ -59,7 +59,12 @@ impl SwapRow<'_> {
 
 impl<'a> Swaps<'a> {
     /// The swaps of the top `top` documents; `discount` gives the discounts of NDCG.
-    pub fn new(metric: LambdaMetric, gains: &'a [f64], top: usize, discount: impl Fn(usize) -> f64) -> Self {
+    pub(super) fn new(
+        metric: LambdaMetric,
+        gains: &'a [f64],
+        top: usize,
+        discount: impl Fn(usize) -> f64,
+    ) -> Self {
         let n = gains.len();
         let mut first = 0;
         let (places, others) = match metric {
@@ -80,7 +85,7 @@ impl<'a> Swaps<'a> {
     /// The row of the document at position `a`, or `None` if none of its swaps changes anything. Rows must be
     /// requested once each, from the last document up.
     #[inline(always)]
-    pub fn row(&mut self, a: usize) -> Option<SwapRow<'_>> {
+    pub(super) fn row(&mut self, a: usize) -> Option<SwapRow<'_>> {
         let gain = self.gains[a];
         match self.metric {
             LambdaMetric::Mrr if a > self.first => return None,

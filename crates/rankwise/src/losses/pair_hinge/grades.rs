@@ -71,7 +71,7 @@ pub(super) struct GradedDocuments {
 }
 
 impl GradedDocuments {
-    pub fn new(labels: &[f32], weights: Option<&GradeWeights>) -> GradedDocuments {
+    pub(super) fn new(labels: &[f32], weights: Option<&GradeWeights>) -> GradedDocuments {
         let mut numbered = match weights {
             Some(weights) => {
                 let numbers = labels.iter().map(|&l| weights.number(l) as u32).collect();
@@ -86,7 +86,7 @@ impl GradedDocuments {
     }
 
     /// The number of pairs of documents with different labels.
-    pub fn pairs(&self) -> f64 {
+    pub(super) fn pairs(&self) -> f64 {
         let alike: f64 = self.counts.iter().map(|&c| f64::from(c) * f64::from(c)).sum();
         let n = self.numbers.len() as f64;
         0.5 * (n * n - alike)

@@ -22,7 +22,7 @@ pub(super) struct ViolatedPairs<'a> {
 }
 
 impl<'a> ViolatedPairs<'a> {
-    pub fn new(weights: &'a PairWeights, query: ScoredQuery<'_>) -> Self {
+    pub(super) fn new(weights: &'a PairWeights, query: ScoredQuery<'_>) -> Self {
         let common = query.scores.first().map_or(0.0, |s| *s);
         let scores: Vec<f64> = query.scores.iter().map(|s| s - common).collect();
         let ranking = Ranking::by_scores(query.scores);
@@ -43,7 +43,7 @@ impl<'a> ViolatedPairs<'a> {
 
     /// Visits each document with sums over the violated pairs in which it is the better one: their total weight, and
     /// their weight times `x` of the worse document.
-    pub fn each_better(&self, x: &[f64], mut visit: impl FnMut(usize, f64, f64)) {
+    pub(super) fn each_better(&self, x: &[f64], mut visit: impl FnMut(usize, f64, f64)) {
         let mut tally = self.tally(Side::Worse);
         let mut met = 0;
         for place in 0..self.first.len() {
@@ -58,7 +58,7 @@ impl<'a> ViolatedPairs<'a> {
 
     /// Visits each document with sums over the violated pairs in which it is the worse one: their total weight, and
     /// their weight times `x` of the better document.
-    pub fn each_worse(&self, x: &[f64], mut visit: impl FnMut(usize, f64, f64)) {
+    pub(super) fn each_worse(&self, x: &[f64], mut visit: impl FnMut(usize, f64, f64)) {
         let mut tally = self.tally(Side::Better);
         let mut met = self.first.len();
         for place in (0..self.first.len()).rev() {
