@@ -103,7 +103,7 @@ pub struct LambdaSettings {
     /// From which grade on a document is good, for MAP and MRR and binary gain.
     pub threshold: f32,
     /// The stopping probability, for ERR.
-    pub stop: Stop,
+    pub stop: StopProbability,
     /// The highest grade there is, for ERR; higher ones count as this.
     pub max_grade: f32,
     /// Pairs count of which at least one document is among the first k; 0: all pairs do.
