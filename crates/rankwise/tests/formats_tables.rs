@@ -190,7 +190,7 @@ fn letor_text_reports_what_it_cannot_keep() {
         Features::Sparse { width: 9, starts: vec![0, 1, 1], columns: vec![3], values: vec![2.0] };
     let (text, losses) = text_of(parts, "a.txt");
     assert_eq!(text, "1 qid:a 4:2\n0 qid:b\n");
-    assert_eq!(losses, ["the last 5 of 9 columns are all 0 and not in the file"]);
+    assert_eq!(losses, ["the last 5 of 9 columns are all 0 and are not in the file"]);
 }
 
 #[test]

@@ -104,7 +104,8 @@ fn data_that_trec_files_cannot_hold_are_refused_and_no_file_is_left() {
         |data: &Dataset, scores: &[f64], tag| write_run(data, scores, &path, tag).unwrap_err().to_string();
     let plain = five_documents(None);
     assert!(
-        run(&five_documents(Some(["a", "b", "a", "c", "d"])), &[0.0; 5], "t").contains("two documents `a`")
+        run(&five_documents(Some(["a", "b", "a", "c", "d"])), &[0.0; 5], "t")
+            .contains("two documents with the id `a`")
     );
     assert!(run(&five_documents(Some(["a", "b c", "d", "c", "d"])), &[0.0; 5], "t").contains("the id `b c`"));
     assert!(run(&plain, &[0.0; 4], "t").contains("4 scores for 5 documents"));

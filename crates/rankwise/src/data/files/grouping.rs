@@ -30,33 +30,39 @@ struct LocatedRun {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     /// Where each query starts after `order` is applied, and the number of rows.
-    pub bounds: Vec<usize>,
+    pub(super) bounds: Vec<usize>,
     /// One id per query.
-    pub ids: Texts,
+    pub(super) ids: Texts,
     /// The rows in their new order; `None` if it does not change.
-    pub order: Option<Vec<usize>>,
+    pub(super) order: Option<Vec<usize>>,
     /// Number of queries whose rows had to be gathered.
-    pub gathered: usize,
+    pub(super) gathered: usize,
 }
 
 impl Runs {
     /// No rows yet.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::default()
     }
 
     /// Rows pushed from now on come from this file. A query may continue from the file before.
-    pub fn enter_file(&mut self, name: &str) {
+    pub(super) fn enter_file(&mut self, name: &str) {
         self.files.push(name.to_owned());
     }
 
     /// Adds the next row: its query id, and the line and column of the id, from 1.
-    pub fn push(&mut self, id: &str, line: u64, column: u64) {
+    pub(super) fn push(&mut self, id: &str, line: u64, column: u64) {
         self.push_run(id, 1, line..=line, column);
     }
 
     /// Adds the next `rows` rows, all of one query, on `lines`; the id is at `column` of the first.
-    pub fn push_run(&mut self, id: &str, rows: usize, lines: std::ops::RangeInclusive<u64>, column: u64) {
+    pub(super) fn push_run(
+        &mut self,
+        id: &str,
+        rows: usize,
+        lines: std::ops::RangeInclusive<u64>,
+        column: u64,
+    ) {
         let file = self.files.len().saturating_sub(1);
         match self.runs.last_mut() {
             Some(run) if run.file == file && self.ids.get(self.ids.len() - 1) == id => {
@@ -73,7 +79,7 @@ impl Runs {
 
     /// The queries. If the rows of a query are not adjacent or are in two files, it is an error, unless `gather` is set:
     /// then they are gathered at the first of them, in their order.
-    pub fn finish(self, gather: bool) -> Result<Groups> {
+    pub(super) fn finish(self, gather: bool) -> Result<Groups> {
         let mut query_of: HashMap<&str, usize> = HashMap::with_capacity(self.runs.len());
         let mut first_runs = Vec::with_capacity(self.runs.len());
         let mut queries = Vec::with_capacity(self.runs.len());
@@ -145,7 +151,7 @@ impl Runs {
 
 impl Groups {
     /// Sets the queries of `parts`, and reorders everything it has per row. `query_weights` are not per row.
-    pub fn arrange(self, parts: &mut Parts) {
+    pub(super) fn arrange(self, parts: &mut Parts) {
         if let Some(order) = &self.order {
             let texts = |texts: &mut Texts| *texts = order.iter().map(|&r| texts.get(r)).collect();
             parts.features = parts.features.select(order);
@@ -161,7 +167,7 @@ impl Groups {
     }
 
     /// The reading note about it, if there is one.
-    pub fn note(&self) -> Option<String> {
+    pub(super) fn note(&self) -> Option<String> {
         match self.gathered {
             0 => None,
             1 => Some("the rows of 1 query were not adjacent and have been gathered".to_owned()),

@@ -21,7 +21,7 @@ pub(super) struct Lines {
 pub(super) struct Line<'a> {
     file: &'a str,
     /// Its number, from 1.
-    pub number: u64,
+    pub(super) number: u64,
     text: &'a str,
 }
 
@@ -30,23 +30,23 @@ pub(super) struct Line<'a> {
 pub(super) struct Word<'a> {
     line: Line<'a>,
     /// The word.
-    pub text: &'a str,
+    pub(super) text: &'a str,
 }
 
 impl Lines {
     /// The lines of `source`.
-    pub fn new(source: Source) -> Self {
+    pub(super) fn new(source: Source) -> Self {
         let origin = source.origin().clone();
         Lines { reader: BufReader::with_capacity(1 << 17, source), origin, buffer: Vec::new(), number: 0 }
     }
 
     /// The file as the user named it.
-    pub fn file(&self) -> &str {
+    pub(super) fn file(&self) -> &str {
         self.origin.name()
     }
 
     /// The next line that is not blank.
-    pub fn next(&mut self) -> Result<Option<Line<'_>>> {
+    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>> {
         loop {
             self.buffer.clear();
             let mut limited = self.reader.by_ref().take(MAX_LINE_BYTES);
@@ -81,12 +81,12 @@ impl Lines {
 
 impl<'a> Line<'a> {
     /// The words, separated by ASCII white space.
-    pub fn words(self) -> impl Iterator<Item = Word<'a>> {
+    pub(super) fn words(self) -> impl Iterator<Item = Word<'a>> {
         self.text.split_ascii_whitespace().map(move |text| Word { line: self, text })
     }
 
     /// Exactly `N` words, or an error that shows the expected `form`.
-    pub fn exactly<const N: usize>(self, form: &str) -> Result<[Word<'a>; N]> {
+    pub(super) fn exactly<const N: usize>(self, form: &str) -> Result<[Word<'a>; N]> {
         let mut words = [Word { line: self, text: "" }; N];
         let mut count = 0;
         for word in self.words() {
@@ -105,26 +105,26 @@ impl<'a> Line<'a> {
     }
 
     /// An error about the line as a whole.
-    pub fn error(self, message: String) -> Error {
+    pub(super) fn error(self, message: String) -> Error {
         Error::parse(Place { file: self.file.to_owned(), line: self.number, column: 1 }, message)
     }
 }
 
 impl Word<'_> {
     /// An error about this word: `expected …, found …`.
-    pub fn unexpected(self, expected: &str) -> Error {
+    pub(super) fn unexpected(self, expected: &str) -> Error {
         self.error(format!("expected {expected}, found {}", quoted(self.text.as_bytes())))
     }
 
     /// An error about this word.
-    pub fn error(self, message: String) -> Error {
+    pub(super) fn error(self, message: String) -> Error {
         let column = self.text.as_ptr() as usize - self.line.text.as_ptr() as usize + 1;
         let place = Place { file: self.line.file.to_owned(), line: self.line.number, column: column as u64 };
         Error::parse(place, message)
     }
 
     /// A finite number.
-    pub fn finite(self, what: &str) -> Result<f64> {
+    pub(super) fn finite(self, what: &str) -> Result<f64> {
         match fast_float2::parse::<f64, _>(self.text) {
             Ok(number) if number.is_finite() => Ok(number),
             Ok(_) => Err(self.unexpected(&format!("a finite {what}"))),

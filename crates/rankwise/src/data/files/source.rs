@@ -30,7 +30,7 @@ enum Packing {
 
 impl Source {
     /// Opens the file at `path`; `-` is standard input.
-    pub fn open(path: &Path) -> Result<Source> {
+    pub(crate) fn open(path: &Path) -> Result<Source> {
         if path.as_os_str() == "-" {
             return Source::new("<stdin>", io::stdin());
         }
@@ -39,7 +39,7 @@ impl Source {
     }
 
     /// A source that decompresses `reader` if it is compressed.
-    pub fn new(name: &str, reader: impl Read + Send + 'static) -> Result<Source> {
+    pub(crate) fn new(name: &str, reader: impl Read + Send + 'static) -> Result<Source> {
         let mut reader = BufReader::with_capacity(FETCH_BYTES, reader);
         let mut origin = Origin { name: name.to_owned(), packing: Packing::Plain };
         let (start, packing) = first_bytes(&mut reader).map_err(|e| origin.read_error(e))?;
@@ -57,7 +57,7 @@ impl Source {
     }
 
     /// The name and compression of this source.
-    pub fn origin(&self) -> &Origin {
+    pub(crate) fn origin(&self) -> &Origin {
         &self.origin
     }
 }
@@ -70,12 +70,12 @@ impl Read for Source {
 
 impl Origin {
     /// The file as the user named it, or `<stdin>`.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The error for a failed read: an error of the operating system, or compressed data that is truncated or damaged.
-    pub fn read_error(&self, error: io::Error) -> Error {
+    pub(crate) fn read_error(&self, error: io::Error) -> Error {
         let packing = match self.packing {
             _ if error.raw_os_error().is_some() => return Error::io("read", &self.name, error),
             Packing::Plain => return Error::io("read", &self.name, error),

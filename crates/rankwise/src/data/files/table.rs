@@ -11,35 +11,35 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Header {
     /// The name of every column.
-    pub names: Vec<String>,
+    pub(super) names: Vec<String>,
     /// What every column holds.
-    pub roles: Vec<Role>,
+    pub(super) roles: Vec<Role>,
     /// What the features are called in the data set.
-    pub columns: Columns,
+    pub(super) columns: Columns,
     /// Number of features.
-    pub width: usize,
+    pub(super) width: usize,
     /// What was guessed about the columns, a sentence each.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// What is wrong with a header, and in which column (from 0).
 #[derive(Debug)]
 pub(super) struct HeaderError {
-    pub column: usize,
-    pub message: String,
+    pub(super) column: usize,
+    pub(super) message: String,
 }
 
 /// Rows as they were read, by column. Roles that the table has no column for stay empty.
 #[derive(Debug, Default)]
 pub(super) struct TableRows {
-    pub labels: Vec<f32>,
-    pub features: Vec<f32>,
-    pub queries: Texts,
-    pub documents: Texts,
-    pub weights: Vec<f32>,
-    pub positions: Vec<u32>,
+    pub(super) labels: Vec<f32>,
+    pub(super) features: Vec<f32>,
+    pub(super) queries: Texts,
+    pub(super) documents: Texts,
+    pub(super) weights: Vec<f32>,
+    pub(super) positions: Vec<u32>,
     /// The line of each row (or its number, from 1), and the column of its query id.
-    pub places: Vec<(u64, u64)>,
+    pub(super) places: Vec<(u64, u64)>,
 }
 
 /// All rows of one or several tables, with their queries.
@@ -55,7 +55,7 @@ pub(super) struct Table {
 
 impl Header {
     /// Finds the role of every column.
-    pub fn new(names: Vec<String>, options: &ReadOptions) -> std::result::Result<Header, HeaderError> {
+    pub(super) fn new(names: Vec<String>, options: &ReadOptions) -> std::result::Result<Header, HeaderError> {
         check_names(&names)?;
         let (roles, notes) =
             roles::assign(&names, &options.columns).map_err(|message| HeaderError { column: 0, message })?;
@@ -76,7 +76,7 @@ impl Header {
     }
 
     /// Whether there is a column of this role.
-    pub fn has(&self, role: Role) -> bool {
+    pub(super) fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
 }
@@ -115,13 +115,13 @@ pub(super) fn numbered_name(columns: &Columns, column: usize) -> String {
 
 impl Table {
     /// An empty table.
-    pub fn new(header: Header) -> Self {
+    pub(super) fn new(header: Header) -> Self {
         let (runs, rows) = (Runs::new(), TableRows::default());
         Table { header, file: String::new(), runs, rows, notes: Vec::new(), weights: HashMap::new() }
     }
 
     /// Rows added from now on come from this file, which must have the same features.
-    pub fn enter_file(&mut self, file: &str, header: &Header) -> Result<()> {
+    pub(super) fn enter_file(&mut self, file: &str, header: &Header) -> Result<()> {
         self.runs.enter_file(file);
         let optional = [Role::Document, Role::Weight, Role::Position];
         if header.columns != self.header.columns
@@ -137,7 +137,7 @@ impl Table {
     }
 
     /// Adds rows. All rows of a query must have the same weight.
-    pub fn append(&mut self, mut more: TableRows) -> Result<()> {
+    pub(super) fn append(&mut self, mut more: TableRows) -> Result<()> {
         for (row, id) in more.queries.iter().enumerate() {
             let (line, column) = more.places[row];
             self.runs.push(id, line, column);
@@ -169,7 +169,7 @@ impl Table {
     }
 
     /// The data set.
-    pub fn finish(self, options: &ReadOptions) -> Result<Loaded> {
+    pub(super) fn finish(self, options: &ReadOptions) -> Result<Loaded> {
         if self.rows.labels.is_empty() {
             return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
         }

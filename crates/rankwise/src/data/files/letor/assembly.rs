@@ -20,7 +20,7 @@ pub(super) struct Assembly {
 
 impl Assembly {
     /// An empty data set. Feature ids start at 1 unless `first_id` is given or an id 0 occurs.
-    pub fn new(first_id: Option<u32>) -> Self {
+    pub(super) fn new(first_id: Option<u32>) -> Self {
         Assembly {
             labels: Vec::new(),
             rows: RowBuffer::new(first_id.unwrap_or(1)),
@@ -33,7 +33,7 @@ impl Assembly {
     }
 
     /// Fragments appended from now on come from this file.
-    pub fn enter_file(&mut self, name: &str) {
+    pub(super) fn enter_file(&mut self, name: &str) {
         self.runs.enter_file(name);
         self.files.push(name.to_owned());
         self.lines = 0;
@@ -41,7 +41,7 @@ impl Assembly {
     }
 
     /// Fails if the file had no documents.
-    pub fn leave_file(&self) -> Result<()> {
+    pub(super) fn leave_file(&self) -> Result<()> {
         match self.labels.len() == self.documents_before_file {
             true => Err(Error::malformed(format!(
                 "{} has no documents, only blank lines or comments",
@@ -56,12 +56,12 @@ impl Assembly {
     }
 
     /// The expected shape of the next rows.
-    pub fn shape(&self) -> MatrixShape {
+    pub(super) fn shape(&self) -> MatrixShape {
         self.rows.shape()
     }
 
     /// Appends a fragment. If it has a fault, that is the error.
-    pub fn append(&mut self, fragment: &Fragment) -> Result<()> {
+    pub(super) fn append(&mut self, fragment: &Fragment) -> Result<()> {
         self.append_comments(fragment);
         self.labels.extend_from_slice(&fragment.labels);
         self.rows.append(&fragment.rows);
@@ -94,12 +94,12 @@ impl Assembly {
     }
 
     /// The first error in the text: `error`, unless the rows of a query before it are not adjacent.
-    pub fn earliest_error(self, error: Error, gather: bool) -> Error {
+    pub(super) fn earliest_error(self, error: Error, gather: bool) -> Error {
         self.runs.finish(gather).err().unwrap_or(error)
     }
 
     /// The data set.
-    pub fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
+    pub(super) fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
         let groups = self.runs.finish(options.group)?;
         let (features, first_id) = self.rows.finish(options.layout)?;
         if features.width() > MAX_FEATURES {

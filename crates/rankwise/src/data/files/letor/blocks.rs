@@ -34,14 +34,14 @@ pub(super) struct Block {
 
 impl Block {
     /// The lines with their line feeds; the last line of a file may have none.
-    pub fn text(&self) -> &[u8] {
+    pub(super) fn text(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
 }
 
 impl Blocks {
     /// Blocks of about `block_bytes`; larger ones only for long lines.
-    pub fn new(source: Source, block_bytes: usize) -> Self {
+    pub(super) fn new(source: Source, block_bytes: usize) -> Self {
         Blocks {
             source,
             // Longer than the byte order mark, which is removed from the first block.
@@ -54,12 +54,12 @@ impl Blocks {
     }
 
     /// The file's name, for messages.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.source.origin().name()
     }
 
     /// Fills `block` with the next lines; `false` if there are none.
-    pub fn next(&mut self, block: &mut Block) -> Result<bool> {
+    pub(super) fn next(&mut self, block: &mut Block) -> Result<bool> {
         block.used = 0;
         if self.ended {
             return self.failure.take().map_or(Ok(false), Err);

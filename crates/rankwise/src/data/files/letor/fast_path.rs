@@ -42,8 +42,8 @@ impl IdText {
 
 /// The fields before the features.
 pub(super) struct Head {
-    pub label: f32,
-    pub query: Range<usize>,
+    pub(super) label: f32,
+    pub(super) query: Range<usize>,
 }
 
 /// Reads `label qid:ID` at `at`. `last_query` is the id of the line before, which is usually the same.

@@ -9,34 +9,34 @@ use std::ops::Range;
 /// The documents of one block of text. Lines count from 0 at its start.
 #[derive(Debug)]
 pub(super) struct Fragment {
-    pub labels: Vec<f32>,
-    pub rows: RowBuffer,
+    pub(super) labels: Vec<f32>,
+    pub(super) rows: RowBuffer,
     /// Adjacent documents of the same query.
-    pub runs: Vec<QueryRun>,
+    pub(super) runs: Vec<QueryRun>,
     /// One id per run.
-    pub query_ids: Texts,
+    pub(super) query_ids: Texts,
     /// One text per document, if any document has a comment.
-    pub comments: Option<Texts>,
+    pub(super) comments: Option<Texts>,
     /// Number of lines read.
-    pub lines: u64,
+    pub(super) lines: u64,
     /// What is wrong with the next line.
-    pub fault: Option<Fault>,
+    pub(super) fault: Option<Fault>,
     row: Vec<(u32, f32)>,
 }
 
 /// Adjacent documents of one query.
 #[derive(Debug)]
 pub(super) struct QueryRun {
-    pub count: usize,
-    pub first_line: u64,
-    pub last_line: u64,
+    pub(super) count: usize,
+    pub(super) first_line: u64,
+    pub(super) last_line: u64,
     /// The byte offset of the query id in the first line.
-    pub at: usize,
+    pub(super) at: usize,
 }
 
 impl Fragment {
     /// An empty fragment.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Fragment {
             labels: Vec::new(),
             rows: RowBuffer::new(1),
@@ -51,7 +51,7 @@ impl Fragment {
 
     /// Clears the fragment and reads the lines of `text` up to the first faulty one. `shape` is the expected shape of
     /// the rows.
-    pub fn read(&mut self, text: &[u8], ids: Ids, shape: MatrixShape) {
+    pub(super) fn read(&mut self, text: &[u8], ids: Ids, shape: MatrixShape) {
         self.labels.clear();
         self.runs.clear();
         self.query_ids = Texts::new();

@@ -9,30 +9,30 @@ use std::ops::Range;
 /// What is wrong in a line, and at which byte (from 0).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    pub at: usize,
-    pub message: String,
+    pub(super) at: usize,
+    pub(super) message: String,
 }
 
 /// A document. Ranges are bytes of the line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Document {
-    pub label: f32,
-    pub query: Range<usize>,
-    pub comment: Option<Range<usize>>,
+    pub(super) label: f32,
+    pub(super) query: Range<usize>,
+    pub(super) comment: Option<Range<usize>>,
 }
 
 /// The range of feature ids allowed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ids {
     /// The lowest id allowed.
-    pub lowest: u32,
+    pub(super) lowest: u32,
     /// The highest id allowed.
-    pub highest: u32,
+    pub(super) highest: u32,
 }
 
 impl Ids {
     /// Ids from `first`, or from 0 if the first id is not known yet.
-    pub fn starting_at(first: Option<u32>) -> Ids {
+    pub(super) fn starting_at(first: Option<u32>) -> Ids {
         // If no id is 0, ids run to `MAX_FEATURES` itself.
         let most = (MAX_FEATURES - 1) as u32;
         Ids { lowest: first.unwrap_or(0), highest: first.unwrap_or(1).saturating_add(most) }

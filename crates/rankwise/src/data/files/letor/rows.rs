@@ -42,7 +42,7 @@ enum Store {
 
 impl RowBuffer {
     /// An empty matrix. Ids start at `first` unless a lower one occurs.
-    pub fn new(first: u32) -> Self {
+    pub(super) fn new(first: u32) -> Self {
         RowBuffer {
             first,
             width: 0,
@@ -53,7 +53,7 @@ impl RowBuffer {
     }
 
     /// The expected shape of the next rows.
-    pub fn shape(&self) -> MatrixShape {
+    pub(super) fn shape(&self) -> MatrixShape {
         let stride = match &self.store {
             Store::Dense { stride, .. } => Some(*stride),
             Store::Sparse { .. } => None,
@@ -62,7 +62,7 @@ impl RowBuffer {
     }
 
     /// Removes all rows and keeps the memory, prepared for rows of this shape.
-    pub fn reset(&mut self, shape: MatrixShape) {
+    pub(super) fn reset(&mut self, shape: MatrixShape) {
         (self.first, self.width, self.count, self.filled) = (shape.first, shape.width, 0, 0);
         match (&mut self.store, shape.stride) {
             (Store::Dense { stride, values }, Some(wanted)) => {
@@ -80,13 +80,13 @@ impl RowBuffer {
     }
 
     /// The id of column 0.
-    pub fn first(&self) -> u32 {
+    pub(super) fn first(&self) -> u32 {
         self.first
     }
 
     /// A new row of zeros to write to, if rows are dense. It becomes part of the matrix when
     /// [`keep_row`](RowBuffer::keep_row) is called.
-    pub fn open_row(&mut self) -> Option<&mut [f32]> {
+    pub(super) fn open_row(&mut self) -> Option<&mut [f32]> {
         let Store::Dense { stride, values } = &mut self.store else { return None };
         let start = self.count * *stride;
         let end = start + *stride;
@@ -100,13 +100,13 @@ impl RowBuffer {
     }
 
     /// Keeps the row opened last, with `given` values written.
-    pub fn keep_row(&mut self, given: usize) {
+    pub(super) fn keep_row(&mut self, given: usize) {
         self.count += 1;
         self.filled += given;
     }
 
     /// Adds a row of `(id, value)`, ids ascending.
-    pub fn push(&mut self, row: &[(u32, f32)]) {
+    pub(super) fn push(&mut self, row: &[(u32, f32)]) {
         if let Some(&(id, _)) = row.first() {
             self.lower_first(id);
         }
@@ -134,7 +134,7 @@ impl RowBuffer {
     }
 
     /// Adds all rows of `other`, whose [`count_filled`](RowBuffer::count_filled) has been called.
-    pub fn append(&mut self, other: &RowBuffer) {
+    pub(super) fn append(&mut self, other: &RowBuffer) {
         self.lower_first(other.first);
         let offset = (other.first - self.first) as usize;
         self.make_room(other.count, other.width + offset, other.filled);
@@ -179,7 +179,7 @@ impl RowBuffer {
     }
 
     /// Drops a row that was opened but not kept, and counts the values that are not 0.
-    pub fn count_filled(&mut self) {
+    pub(super) fn count_filled(&mut self) {
         match &mut self.store {
             Store::Dense { stride, values } => {
                 values.truncate(self.count * *stride);
@@ -190,7 +190,7 @@ impl RowBuffer {
     }
 
     /// The finished matrix and the id of its first column. Whether it is dense depends only on the rows and `layout`.
-    pub fn finish(mut self, layout: Layout) -> Result<(Features, u32)> {
+    pub(super) fn finish(mut self, layout: Layout) -> Result<(Features, u32)> {
         let cells = self.count.saturating_mul(self.width);
         let dense = match layout {
             Layout::Auto => cells <= self.filled.saturating_mul(SPARSEST_DENSE),
