@@ -108,11 +108,13 @@ impl Dataset {
     }
 
     /// The grade of every document.
+    #[inline]
     pub fn labels(&self) -> &[f32] {
         &self.parts.labels
     }
 
     /// The features of document `index`.
+    #[inline]
     pub fn row(&self, index: usize) -> Row<'_> {
         self.parts.features.row(index)
     }
@@ -133,6 +135,7 @@ impl Dataset {
     }
 
     /// Query number `index`; panics when there is none.
+    #[inline]
     pub fn query(&self, index: usize) -> Query<'_> {
         assert!(index < self.query_count(), "query {index} of {}", self.query_count());
         Query { data: self, index }
