@@ -18,7 +18,7 @@ PUBLIC = ROOT / "data"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
-def built(example, profile="release"):
+def built(example, profile="dist"):
     """Builds an example program of the library and returns its path."""
     command = ["cargo", "build", "--quiet", "-p", "rankwise", "--profile", profile, "--example", example]
     subprocess.run(command, cwd=ROOT, check=True)

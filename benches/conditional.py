@@ -17,7 +17,7 @@ def main():
     parser.add_argument("--steps", type=int, default=50, help="steps of the optimiser")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--profile", default="release", help="Cargo profile of rankwise")
+    parser.add_argument("--profile", default="dist", help="Cargo profile of rankwise")
     arguments = parser.parse_args()
 
     bench = common.built("train_bench", arguments.profile)

@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--learners", nargs="+", default=["regression"], choices=["regression", "list-net"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--profile", default="release", help="Cargo profile of rankwise")
+    parser.add_argument("--profile", default="dist", help="Cargo profile of rankwise")
     parser.add_argument("--contend", nargs=7, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.contend:

@@ -111,7 +111,7 @@ def main():
     parser.add_argument("--losses", nargs="+", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="LIBLINEAR has only one")
-    parser.add_argument("--profile", default="release", help="Cargo profile of rankwise")
+    parser.add_argument("--profile", default="dist", help="Cargo profile of rankwise")
     parser.add_argument("--child", nargs=5, metavar=("LOSS", "FORM", "FILE", "C", "TOLERANCE"))
     arguments = parser.parse_args()
     if arguments.child:

@@ -155,7 +155,7 @@ def main():
     parser.add_argument("--leaves", type=int, nargs="+", default=(31, 64))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2, help="threads for training; scoring uses one")
-    parser.add_argument("--profile", default="release", help="Cargo profile of rankwise")
+    parser.add_argument("--profile", default="dist", help="Cargo profile of rankwise")
     parser.add_argument("--child", nargs=3, metavar=("TOOL", "MODEL", "TREES"))
     arguments = parser.parse_args()
     directory = common.DATA / f"mslr-{arguments.queries}"

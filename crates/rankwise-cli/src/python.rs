@@ -42,8 +42,8 @@ print(json.dumps({"runtime": f"{tool} {runtime.__version__}", "scores": scores})
 
 /// Scores, and who gave them.
 pub(crate) struct Scored {
-    pub runtime: String,
-    pub scores: Vec<f64>,
+    pub(crate) runtime: String,
+    pub(crate) scores: Vec<f64>,
 }
 
 /// The Python package that runs files of `format`, where there is one.

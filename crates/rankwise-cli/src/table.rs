@@ -1,6 +1,8 @@
 //! Plain tables for people: no frames, one space-separated column after another, numbers to the right.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use std::io::stdout;
+use terminal_size::terminal_size_of;
 
 /// The width of a terminal that everything must fit in, and of output that goes to no terminal.
 pub(crate) const WIDTH: u16 = 80;
@@ -17,9 +19,7 @@ impl Columns {
         let right: Vec<bool> = headers.iter().map(|h| h.starts_with('>')).collect();
         let mut table = Table::new();
         table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction(' ')));
-        if !table.is_tty() {
-            table.set_width(WIDTH);
-        }
+        table.set_width(terminal_size_of(stdout()).map_or(WIDTH, |(width, _)| width.0));
         table.set_content_arrangement(ContentArrangement::Dynamic);
         let cells = headers.iter().zip(&right).map(|(h, &r)| aligned(h.trim_start_matches('>'), r));
         table.set_header(cells);

@@ -294,27 +294,106 @@ fn every_learner_refuses_unknown_parameters_and_explains_its_own() {
     }
 }
 
-struct StopsAtOnce(Stop);
+/// Asks to stop at report number `at` (0: before the first) and counts all reports.
+struct StopsAt {
+    stop: Stop,
+    at: u64,
+    reports: u64,
+}
 
-impl Watch for StopsAtOnce {
-    fn step(&mut self, _: Step<'_>) {}
+impl StopsAt {
+    fn new(at: u64) -> Self {
+        let stop = Stop::default();
+        if at == 0 {
+            stop.request();
+        }
+        StopsAt { stop, at, reports: 0 }
+    }
+}
+
+impl Watch for StopsAt {
+    fn step(&mut self, _: Step<'_>) {
+        self.reports += 1;
+        if self.reports == self.at {
+            self.stop.request();
+        }
+    }
 
     fn stop(&self) -> &Stop {
-        &self.0
+        &self.stop
     }
+}
+
+/// Trains without a stop, with one that is requested before training, and with one at the first report. Returns what is
+/// wrong: a training with steps left must end as interrupted after at most one more report.
+fn fault_in_stopping(fit: &dyn Fn(&mut StopsAt) -> Outcome) -> Option<String> {
+    let run = |at| {
+        let mut watch = StopsAt::new(at);
+        (fit(&mut watch), watch.reports)
+    };
+    let (_, all) = run(u64::MAX);
+    if all < 3 {
+        return Some(format!("it reports {all} steps in all, too few to see whether it stops"));
+    }
+    [0, 1].into_iter().find_map(|at| {
+        let (outcome, reports) = run(at);
+        let is_right = outcome == Outcome::Interrupted && reports <= at + 1;
+        let fault = || {
+            format!("asked to stop after {at} of {all} reports, it made {reports} and ended as {outcome:?}")
+        };
+        (!is_right).then(fault)
+    })
 }
 
 #[test]
 fn every_learner_stops_when_asked_and_keeps_what_it_has() {
     let train = learnable(5);
+    let mut faults = Vec::new();
     for entry in LEARNERS {
-        let stop = Stop::default();
-        stop.request();
-        let recipe = Recipe::new(entry.card.name);
-        let ranker = recipe.fit(&train, Some(&train), Start::default(), &mut StopsAtOnce(stop)).unwrap();
-        assert!(matches!(ranker.record.outcome, Outcome::Interrupted | Outcome::Converged));
-        assert!(ranker.score(&train).is_ok(), "{}", entry.card.name);
+        let name = entry.card.name;
+        let recipe = Recipe::new(name);
+        let by_scorer = entry.scorers().into_iter().map(|kind| recipe.clone().scorer(kind.name()));
+        let own = entry.scorers().is_empty().then(|| recipe.clone());
+        for recipe in by_scorer.chain(own) {
+            let trainer = recipe.check().unwrap();
+            if trainer.parameters().contains_key("ridge") {
+                // Solved in closed form: there is nothing to stop.
+                continue;
+            }
+            let fault = fault_in_stopping(&|watch| {
+                let ranker = trainer.fit(&train, Some(&train), Start::default(), watch).unwrap();
+                assert!(ranker.score(&train).is_ok(), "{name}");
+                ranker.record.outcome
+            });
+            let scorer = trainer.scorer().map_or("", |kind| kind.name());
+            faults.extend(fault.map(|fault| format!("{name} {scorer}: {fault}")));
+        }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The test above fails for a learner that ignores the request, one that is slow to see it, and one that says it finished.
+#[test]
+fn a_learner_that_ignores_a_request_to_stop_is_found() {
+    let fake = |most_after: u64, outcome: Outcome| {
+        move |watch: &mut StopsAt| {
+            let mut after = 0;
+            for done in 1..=10 {
+                after += u64::from(watch.stop().requested());
+                if after > most_after {
+                    return outcome;
+                }
+                watch.step(Step { done, total: None, what: "x", value: 0.0 });
+            }
+            Outcome::RoundsUsedUp
+        }
+    };
+    assert_eq!(fault_in_stopping(&fake(0, Outcome::Interrupted)), None);
+    assert_eq!(fault_in_stopping(&fake(1, Outcome::Interrupted)), None);
+    assert!(fault_in_stopping(&fake(10, Outcome::Interrupted)).unwrap().contains("RoundsUsedUp"));
+    assert!(fault_in_stopping(&fake(2, Outcome::Interrupted)).is_some());
+    assert!(fault_in_stopping(&fake(0, Outcome::Converged)).is_some());
+    assert!(fault_in_stopping(&|_| Outcome::Interrupted).unwrap().contains("too few"));
 }
 
 /// One document, nothing relevant, all equal, constant and missing features, huge values, more features than rows.

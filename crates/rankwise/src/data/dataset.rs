@@ -173,11 +173,13 @@ impl Dataset {
     }
 
     /// The label of every document.
+    #[inline]
     pub fn labels(&self) -> &[f32] {
         &self.parts.labels
     }
 
     /// The features of document `index`.
+    #[inline]
     pub fn row(&self, index: usize) -> Row<'_> {
         self.parts.features.row(index)
     }
@@ -198,6 +200,7 @@ impl Dataset {
     }
 
     /// Query number `index`, from 0. Panics if there is none.
+    #[inline]
     pub fn query(&self, index: usize) -> Query<'_> {
         assert!(index < self.query_count(), "query {index} of {}", self.query_count());
         Query { data: self, index }

@@ -55,6 +55,7 @@ impl Features {
     }
 
     /// Row `index`. Panics if there is none.
+    #[inline]
     pub fn row(&self, index: usize) -> Row<'_> {
         match self {
             Features::Dense { width, values } => Row::Dense(&values[index * width..(index + 1) * width]),
@@ -97,6 +98,7 @@ impl Features {
 
 impl<'a> Row<'a> {
     /// The value in `column`; 0 where a sparse row has none.
+    #[inline]
     pub fn get(self, column: usize) -> f32 {
         match self {
             Row::Dense(values) => values[column],

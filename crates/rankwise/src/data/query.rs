@@ -26,6 +26,7 @@ impl<'a> Query<'a> {
     }
 
     /// The numbers of its documents in the data set.
+    #[inline]
     pub fn range(self) -> std::ops::Range<usize> {
         self.data.bounds()[self.index]..self.data.bounds()[self.index + 1]
     }
@@ -37,6 +38,7 @@ impl<'a> Query<'a> {
     }
 
     /// Labels of its documents.
+    #[inline]
     pub fn labels(self) -> &'a [f32] {
         &self.data.labels()[self.range()]
     }
@@ -47,6 +49,7 @@ impl<'a> Query<'a> {
     }
 
     /// Features of its `i`-th document.
+    #[inline]
     pub fn row(self, i: usize) -> Row<'a> {
         self.data.row(self.range().start + i)
     }

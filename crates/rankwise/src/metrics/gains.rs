@@ -25,6 +25,7 @@ impl Gains {
     }
 
     /// The gain of one document; 0 if its label is 0 or below, or if it is unjudged.
+    #[inline]
     pub(crate) fn of(&self, label: f32) -> f64 {
         self.gain.of(label, self.threshold)
     }
@@ -36,6 +37,7 @@ impl Gains {
     }
 
     /// The mean gain of tied documents, which is the expected gain at each of their ranks.
+    #[inline]
     pub(super) fn mean(&self, labels: &[f32], documents: &[u32]) -> f64 {
         match documents {
             [one] => self.of(labels[*one as usize]),
@@ -47,6 +49,7 @@ impl Gains {
     }
 
     /// Visits the gains above 0 in descending order, at most `depth` of them, each with its rank from 0.
+    #[inline]
     pub(super) fn each_ideal(&self, labels: &[f32], depth: usize, mut visit: impl FnMut(usize, f64)) {
         let Some(counts) = count_whole_grades(labels) else {
             let mut gains: Vec<f64> = labels.iter().map(|&l| self.of(l)).filter(|&g| g > 0.0).collect();
@@ -67,6 +70,7 @@ impl Gains {
     }
 
     /// Visits the expected gain at each rank below `depth`.
+    #[inline]
     pub(super) fn each_expected(
         &self,
         labels: &[f32],
@@ -125,6 +129,7 @@ impl Discounts {
     }
 
     /// The discount at a rank, from 0.
+    #[inline]
     pub(crate) fn at(&self, place: usize) -> f64 {
         self.kept.get(place).copied().unwrap_or_else(|| self.discount.at(place))
     }

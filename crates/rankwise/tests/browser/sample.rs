@@ -12,7 +12,7 @@ use rankwise::rng::{self, Random};
 
 /// How large and how odd the sample is to be.
 #[derive(Clone)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Names of the data sets with their number of queries.
     pub data: Vec<(String, usize)>,
     /// Names of the systems.
@@ -36,7 +36,7 @@ const SHOWN: usize = 3;
 
 impl Sample {
     /// Two data sets and six systems, of which one comes from elsewhere and one failed.
-    pub fn usual() -> Self {
+    pub(crate) fn usual() -> Self {
         let systems = ["lambdamart", "svm-map", "list-net", "rank-svm", "bm25", "rank-boost"];
         Sample {
             data: vec![("ohsumed".into(), 106), ("td2004".into(), 75)],
@@ -49,7 +49,7 @@ impl Sample {
     }
 
     /// One system, no search, and names that would break a careless page.
-    pub fn hostile() -> Self {
+    pub(crate) fn hostile() -> Self {
         let name = "</script><script>alert(1)</script><!-- & \"quoted\" 'single' \u{2028}";
         Sample {
             data: vec![(format!("{name} data"), 12)],
@@ -62,7 +62,7 @@ impl Sample {
     }
 
     /// Forty systems on ten thousand queries.
-    pub fn large() -> Self {
+    pub(crate) fn large() -> Self {
         Sample {
             data: vec![("web10k".into(), 10_000)],
             systems: (1..=40).map(|i| format!("system-{i}")).collect(),
@@ -74,17 +74,17 @@ impl Sample {
     }
 
     /// Every system failed.
-    pub fn failed() -> Self {
+    pub(crate) fn failed() -> Self {
         Sample { failed: (0..6).collect(), ..Sample::usual() }
     }
 
     /// No data set at all.
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Sample { data: vec![], failed: vec![], ..Sample::usual() }
     }
 
     /// The findings.
-    pub fn findings(&self) -> Findings {
+    pub(crate) fn findings(&self) -> Findings {
         let data: Vec<DataFindings> = (0..self.data.len()).map(|d| self.data_findings(d)).collect();
         let system = |(i, name): (usize, &String)| SystemInfo {
             name: name.clone(),
@@ -113,7 +113,7 @@ impl Sample {
     }
 
     /// The times that go with them.
-    pub fn times(&self) -> Times {
+    pub(crate) fn times(&self) -> Times {
         let mut systems = Vec::new();
         for (d, (data, _)) in self.data.iter().enumerate() {
             for (s, system) in self.systems.iter().enumerate() {
