@@ -65,7 +65,7 @@ pub(crate) struct Material {
     pub(crate) metric: [Box<dyn Metric>; 1],
     pub(crate) train: Dataset,
     pub(crate) valid: Option<Dataset>,
-    normalizer: Option<Normalizer>,
+    pub(crate) normalizer: Option<Normalizer>,
     columns: Columns,
 }
 

@@ -44,7 +44,7 @@ fn what_the_page_holds_is_what_was_found() {
         let page = report::html(&findings, &times);
         let found: Value = serde_json::from_str(parts(&page)[1]).unwrap();
         for system in findings.data.iter_mut().flat_map(|data| &mut data.systems) {
-            system.values[1..].iter_mut().for_each(Vec::clear);
+            system.values = system.values.only(Some(0));
             for curve in &mut system.curves {
                 // 600 points are thinned to every third, 0 to 597, and the last one, 599.
                 assert_eq!(curve.points.len(), 600);

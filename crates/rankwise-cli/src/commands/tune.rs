@@ -3,9 +3,8 @@ use crate::progress::{Jobs, Progress};
 use crate::{interrupt, output, table};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use rankwise::experiment::findings::Trial;
-use rankwise::experiment::spec::{Method, Search};
-use rankwise::experiment::{Tuned, Tuning};
+use rankwise::experiment::spec::{Search, SearchMethod};
+use rankwise::experiment::{Tuned, TunedTrial, Tuning, Validation};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,18 +53,21 @@ impl Tune {
         let Material { learner, set, metric, train, valid, .. } = &material;
         let valid = valid.as_ref().context("there are no validation queries")?;
         let method = match self.method {
-            MethodName::Grid => Method::Grid,
-            MethodName::Random => Method::Random,
-            MethodName::Halving => Method::Halving,
+            MethodName::Grid => SearchMethod::Grid,
+            MethodName::Random => SearchMethod::Random,
+            MethodName::Halving => SearchMethod::Halving,
         };
         let search = Search { method, draws: self.draws, ..Search::default() };
         let seed = self.fitting.seed;
-        let tuning = Tuning { learner, set, grid: &grid, search: &search, train, valid, metric, seed };
-        let Tuned { parameters, trials, failures, fitted } = interrupt::stoppable(|stop| {
+        let (validation, normalizer) = (Validation::Data(valid), material.normalizer.as_ref());
+        let (grid, search) = (&grid, &search);
+        let tuning = Tuning { learner, set, grid, search, train, validation, metric, normalizer, seed };
+        let Tuned { ranker, trials, failures, .. } = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
             tuning.run(&|job| jobs.done(job), &mut Progress::new(learner.card.name, stop))
         })?;
-        let ranker = self.fitting.save(&material, parameters, fitted)?;
+        interrupt::will_write(&self.fitting.output);
+        ranker.save(&self.fitting.output)?;
         output::notes(&failures);
         if self.fitting.json {
             output::print_json(&serde_json::json!({
@@ -77,15 +79,15 @@ impl Tune {
         Ok(interrupt::exit_code(&ranker.record))
     }
 
-    fn report(&self, trials: &[Trial], metric: &str) -> Result<()> {
-        let value = |trial: &Trial| trial.valid.unwrap_or(f64::NEG_INFINITY);
-        let mut trials: Vec<&Trial> = trials.iter().collect();
-        trials.sort_by(|a, b| b.share.total_cmp(&a.share).then(value(b).total_cmp(&value(a))));
-        let mut table = table::Columns::new(&["setting", ">share of queries", &format!(">{metric} (valid)")]);
+    fn report(&self, trials: &[TunedTrial], metric: &str) -> Result<()> {
+        let value = |trial: &TunedTrial| trial.valid.unwrap_or(f64::NEG_INFINITY);
+        let mut trials: Vec<&TunedTrial> = trials.iter().collect();
+        trials.sort_by(|a, b| b.fraction.total_cmp(&a.fraction).then(value(b).total_cmp(&value(a))));
+        let mut table = table::Columns::new(&["setting", ">queries used", &format!(">{metric} (valid)")]);
         for trial in trials {
             let setting: Vec<String> = trial.parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
             let value = trial.valid.map_or("failed".into(), table::four);
-            table.row([setting.join(" "), format!("{:.0} %", 100.0 * trial.share), value]);
+            table.row([setting.join(" "), format!("{:.0} %", 100.0 * trial.fraction), value]);
         }
         let text = format!("{}\nwrote the first to {}\n", table.render(), self.fitting.output.display());
         if self.fitting.output.as_os_str() == "-" {

@@ -1,5 +1,6 @@
 //! What do we learn from? Judged documents in queries: reading, writing, preparing and making them.
 
+mod align;
 pub mod clean;
 mod concat;
 mod dataset;

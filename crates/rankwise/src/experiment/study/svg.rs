@@ -2,7 +2,7 @@
 
 use super::axis::{Scale, Tick};
 use super::chart::{Chart, Mark, Series};
-use super::table::Table;
+use super::table::StudyTable;
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
@@ -39,7 +39,7 @@ struct Frame {
 }
 
 /// All charts of a table under one title, with one legend.
-pub fn svg(title: &str, table: &Table, charts: &[Chart]) -> String {
+pub fn svg(title: &str, table: &StudyTable, charts: &[Chart]) -> String {
     let drawn: Vec<(&Chart, Vec<Series>)> = charts.iter().map(|c| (c, c.series(table))).collect();
     let mut names: Vec<&str> = Vec::new();
     for series in drawn.iter().flat_map(|(_, all)| all) {
@@ -218,8 +218,8 @@ mod tests {
     use super::super::chart::Axis;
     use super::*;
 
-    fn table(rows: &[(&str, f64, f64)]) -> Table {
-        let mut table = Table::new([("name", ""), ("x", ""), ("y", "")]);
+    fn table(rows: &[(&str, f64, f64)]) -> StudyTable {
+        let mut table = StudyTable::new([("name", ""), ("x", ""), ("y", "")]);
         table.rows.extend(rows.iter().map(|&(name, x, y)| vec![name.into(), x.into(), y.into()]));
         table
     }
