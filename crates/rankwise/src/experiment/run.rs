@@ -24,7 +24,6 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toml::Table;
 
 /// A job that has just finished, for a progress display.
 #[derive(Debug, Clone, Copy)]

@@ -119,7 +119,7 @@ fn follow(
     let (name, title) = (learner.card.name, learner.card.title);
     let begun = Instant::now();
     let path = learner.path(&settings, &setup.values, &task, watch)?;
-    times.push((format!("{name}, each C from the one before"), begun.elapsed().as_secs_f64()));
+    times.push((format!("{name}, each C from the previous one"), begun.elapsed().as_secs_f64()));
     let mut points = Vec::new();
     let mut seconds = 0.0;
     let finished = path.fits.into_iter().filter(|f| f.record.outcome != Outcome::Interrupted);
@@ -182,23 +182,23 @@ impl Point {
     }
 }
 
-/// Where there is nothing to lose, nothing can be gained.
-fn fraction(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 1.0 }
+/// `value / whole`, or 1 where `whole` is 0.
+fn fraction(value: f64, whole: f64) -> f64 {
+    if whole > 0.0 { value / whole } else { 1.0 }
 }
 
 fn table(lines: &[Line], metrics: &[String]) -> StudyTable {
     let fixed = [
-        ("learner", "what was learned"),
+        ("learner", "the learner"),
         ("c", "the weight of the mean loss"),
         ("slack", "the mean loss over training queries, an upper bound of 1 − the metric"),
         ("slack_ratio", "the slack, relative to that of w = 0"),
         ("objective", "½·norm² + c·slack"),
         ("objective_ratio", "the objective, relative to that of w = 0"),
-        ("dual", "a value that no weights can go below"),
+        ("dual", "a lower bound of the objective"),
         ("gap", "(objective − dual) / objective"),
         ("norm", "the length of w, in units of the features' standard deviations unless scale = false"),
-        ("rounds", "rounds, starting from the planes of the C before"),
+        ("rounds", "rounds, starting from the planes of the previous C"),
         ("rounds_from_scratch", "rounds, starting from w = 0"),
         ("objective_from_scratch", "the objective found from w = 0"),
         ("outcome", "how the path's fit ended"),
@@ -227,7 +227,7 @@ fn charts(metrics: &[String]) -> Vec<Chart> {
         against_c("Mean loss", Axis::linear("slack_ratio", "relative to w = 0")),
         against_c("Objective", Axis::linear("objective_ratio", "relative to w = 0")),
         against_c("Norm of the weights", Axis::log("norm", "‖w‖")),
-        against_c("Rounds, from the C before", Axis::log("rounds", "rounds")),
+        against_c("Rounds, from the previous C", Axis::log("rounds", "rounds")),
         against_c("Rounds, from scratch", Axis::log("rounds_from_scratch", "rounds")),
     ];
     charts.extend(metrics.iter().map(|m| against_c(&format!("{m} on the test queries"), Axis::linear(m, m))));
@@ -244,12 +244,12 @@ fn conclusion(lines: &[Line], metrics: &[String]) -> Vec<String> {
     found
 }
 
-/// What C does to one learner.
+/// How one learner depends on C.
 fn along(line: &Line) -> String {
     let (first, last) = (&line.points[0], &line.points[line.points.len() - 1]);
     if line.points.iter().all(|p| p.norm == 0.0) {
         return format!(
-            "{} stays at w = 0 from C = {} to {}: no weights have an objective that is smaller by more than the gap.",
+            "{} stays at w = 0 from C = {} to {}: no weights lower the objective by more than the gap.",
             line.title, first.c, last.c
         );
     }
@@ -276,10 +276,10 @@ fn order(lines: &[Line]) -> Option<String> {
     let list: Vec<String> =
         last.iter().map(|(title, ratio)| format!("{title} ({})", percent(*ratio))).collect();
     (list.len() > 1)
-        .then(|| format!("Mean loss left at the largest C, the least first: {}.", list.join(", ")))
+        .then(|| format!("Mean loss that remains at the largest C, lowest first: {}.", list.join(", ")))
 }
 
-/// Whether those that adapt in the paper adapt better than those that do not, by the objective at the largest C.
+/// Whether the learners that adapt to C in the paper adapt better than the others, by the objective at the largest C.
 fn beside_the_paper(lines: &[Line]) -> Option<String> {
     let among = |names: &[&str]| -> Vec<(&str, f64)> {
         let named = lines.iter().filter(|l| names.contains(&l.name));
@@ -312,7 +312,7 @@ fn saved(lines: &[Line]) -> Option<String> {
     let than = if fewer < 0.0 { "more" } else { "fewer" };
     (cold > 0).then(|| {
         format!(
-            "Starting each C from the planes of the one before took {warm} rounds in all, from scratch {cold}: {} {than}.",
+            "Starting each C from the planes of the previous one took {warm} rounds in total, and {cold} from scratch: {} {than}.",
             percent(fewer.abs())
         )
     })

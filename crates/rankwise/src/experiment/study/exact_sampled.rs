@@ -80,7 +80,7 @@ fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<
     let Conditional { kappa, threshold, .. } = parameters;
     let sampled = sampled_risk(&parameters, model.form, &task(setup), watch.stop());
     if watch.stop().requested() {
-        // Queries may be left out of it.
+        // An interrupted risk may lack queries.
         return Ok(Vec::new());
     }
     let exact = LinearRisk::new(setup.train, ExactAuc { form: model.form, kappa, threshold }, setup.seed);
@@ -117,8 +117,8 @@ fn value(objective: &impl Objective, w: &[f64]) -> f64 {
 
 fn table(setup: &Setup<'_>, lines: &[Line]) -> StudyTable {
     let fixed = [
-        ("run", "what was learned, and by which objective"),
-        ("learner", "what was learned"),
+        ("run", "the learner and the objective minimised"),
+        ("learner", "the learner"),
         ("minimised", "the objective that was minimised"),
         ("step", "steps made"),
         ("exact", "‖w‖²/C + the mean over queries of the form over all rankings"),
@@ -179,7 +179,7 @@ fn in_words(line: &Line) -> Vec<String> {
             brief(last.sampled)
         ),
         format!(
-            "There the {name} objective, which is not the one minimised, {how} in all, {paper} in the paper; it falls \
+            "There the {name} objective, which is not the one minimised, {how} overall, {paper} in the paper; it falls \
              in {falls} of {steps} steps and is least after {}.",
             least.unwrap_or_default()
         ),

@@ -53,7 +53,7 @@ struct Smear {
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     let name = ENTRY.card.name;
     if let Some(key) = TRIED.iter().find(|key| setup.set.contains_key(**key)) {
-        return Err(Error::parameter(format!("{key} is what study {name} tries, so it cannot be set")));
+        return Err(Error::parameter(format!("study {name} varies {key} itself, so it cannot be set")));
     }
     let model = Chosen::only(name, setup, &[])?.by_default("gain", "ndcg").by_default("samples", 200);
     let parameters = model.parameters()?;
@@ -116,8 +116,8 @@ fn schemes(parameters: &Conditional) -> Vec<(String, Restarts)> {
     ]
 }
 
-/// The losses of the rankings drawn for each query with both relevant and non-relevant documents. The perfect ranking that samples begin
-/// with was not drawn, and is left out.
+/// The losses of the rankings drawn for each query with both relevant and non-relevant documents. Samples begin with
+/// the perfect ranking, which is not drawn and therefore left out.
 fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: &Stop) -> Vec<Vec<f64>> {
     let sampler = Sampler { restarts, ..parameters.sampler() };
     let of_query = |query: Query<'_>| {
@@ -136,7 +136,7 @@ fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: 
 }
 
 impl Smear {
-    /// What the losses of each query add up to; none where there are none.
+    /// Summarizes the losses of each query; none where there are no losses.
     fn of(starts: &str, queries: &[Vec<f64>]) -> Option<Smear> {
         let count: usize = queries.iter().map(Vec::len).sum();
         if count == 0 {
@@ -165,8 +165,8 @@ fn table(smears: &[Smear]) -> StudyTable {
     let mut table = StudyTable::new([
         ("starts", "where walks start"),
         ("loss", "the middle of a bar of losses"),
-        ("fraction", "the fraction of rankings with such a loss"),
-        ("density", "the fraction over the width of the bar"),
+        ("fraction", "the fraction of rankings with a loss in this bar"),
+        ("density", "the fraction divided by the width of the bar"),
         ("mean", "the mean loss of all rankings"),
         ("spread", "the standard deviation of the loss within a query, averaged over queries"),
     ]);

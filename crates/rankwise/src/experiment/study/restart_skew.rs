@@ -62,7 +62,7 @@ struct Point {
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     let name = ENTRY.card.name;
     if let Some(key) = TRIED.iter().find(|key| setup.set.contains_key(**key)) {
-        return Err(Error::parameter(format!("{key} is what study {name} tries, so it cannot be set")));
+        return Err(Error::parameter(format!("study {name} varies {key} itself, so it cannot be set")));
     }
     let models = Chosen::all(name, setup, &[("method", "sampled")])?;
     let (mut points, mut times) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         times.push((model.name().to_owned(), begun.elapsed().as_secs_f64()));
     }
     if points.is_empty() {
-        return Err(Error::interrupted("stopped before the first model was learned"));
+        return Err(Error::interrupted("stopped before the first model was trained"));
     }
     Ok(Study {
         study: name,
@@ -109,7 +109,7 @@ impl Starts {
 
 fn table(setup: &Setup<'_>, points: &[Point]) -> StudyTable {
     let fixed = [
-        ("learner", "what was learned"),
+        ("learner", "the learner"),
         ("restarts", "where walks start: at the ends or on a ladder of rankings"),
         ("best", "the probability of the best ranking, the other being the worst"),
         ("skew", "the k of the ladder's Pr ∝ exp(kΔ)"),
@@ -150,7 +150,7 @@ fn conclusion(setup: &Setup<'_>, points: &[Point]) -> Vec<String> {
         }
     }
     if evaluated_on(setup).1 == "training" {
-        found.push("There is no test data, so accuracy is that on the training queries.".into());
+        found.push("There is no test data, so accuracy is on the training queries.".into());
     }
     found
 }

@@ -36,7 +36,7 @@ const CLAIMS: [Claim; 1] = [Claim {
            sizes shown.",
 }];
 
-/// A metric this close to that of the largest sample is as good.
+/// A metric counts as equal to that of the largest sample within this difference.
 const NEAR: f64 = 0.005;
 
 struct Point {
@@ -63,7 +63,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         times.push((model.name().to_owned(), begun.elapsed().as_secs_f64()));
     }
     if points.is_empty() {
-        return Err(Error::interrupted("stopped before the first sample was learned from"));
+        return Err(Error::interrupted("stopped before the first model was trained"));
     }
     Ok(Study {
         study: ENTRY.card.name,
@@ -88,12 +88,12 @@ fn along(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec
         }
     }
     let largest = setup.values.last().map_or(2, |v| *v as usize);
-    // Weights of the features as they stand, as models have them.
+    // Models have weights of unscaled features.
     let parameters = Conditional { samples: largest, scale: false, ..model.parameters()? };
     if fits.is_empty() {
         return Ok(Vec::new());
     }
-    // Asked to stop, this still has to be whole: what is finished is judged by it.
+    // Not stopped: finished models are compared by it.
     let risk = sampled_risk(&parameters, model.form, &task(setup), &Stop::default());
     let point = |(samples, fitted): (f64, Fitted)| {
         let norm = figure(&fitted, "norm of the weights");
@@ -120,7 +120,7 @@ fn along(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec
 
 fn table(setup: &Setup<'_>, points: &[Point]) -> StudyTable {
     let fixed = [
-        ("learner", "what was learned"),
+        ("learner", "the learner"),
         ("samples", "rankings drawn for each query"),
         ("objective", "the objective over these rankings; its sums grow with them"),
         ("objective_over_largest", "the objective of the same weights over the largest sample"),
@@ -162,7 +162,7 @@ fn conclusion(setup: &Setup<'_>, points: &[Point]) -> Vec<String> {
         found.extend(objectives(line));
     }
     if evaluated_on(setup).1 == "training" {
-        found.push("There is no test data, so accuracy is that on the training queries.".into());
+        found.push("There is no test data, so accuracy is on the training queries.".into());
     }
     found
 }

@@ -1,4 +1,4 @@
-//! Charts as a picture that stands for itself: one SVG without scripts, fonts or links, in light and dark.
+//! Charts as one self-contained SVG without scripts, fonts or links, for light and dark backgrounds.
 
 use super::axis::{Scale, Tick};
 use super::chart::{Chart, Mark, Series};
@@ -31,7 +31,7 @@ text.soft{fill:var(--soft)}text.tick{font-size:11px;fill:var(--soft)}\
 #[derive(Clone, Copy)]
 struct Look(usize);
 
-/// The part of the page that a chart gets.
+/// The area of the page for one chart.
 struct Frame {
     left: f64,
     top: f64,
@@ -142,7 +142,7 @@ fn draw(body: &mut String, mark: Mark, look: Look, places: &[(f64, f64)]) {
     places.iter().for_each(|&(x, y)| look.marker(body, x, y, size, opacity));
 }
 
-/// Those ticks that have room for their texts.
+/// The ticks whose labels do not overlap.
 fn apart(ticks: Vec<Tick>, scale: &Scale) -> Vec<Tick> {
     let mut end = f64::NEG_INFINITY;
     let fits = |tick: &Tick| {
@@ -170,7 +170,7 @@ impl Look {
         );
     }
 
-    /// Shapes differ too, for those who see colours alike.
+    /// Shapes differ as well, for readers who cannot tell the colours apart.
     fn marker(self, body: &mut String, x: f64, y: f64, r: f64, opacity: f64) {
         let path = match self.0 % 4 {
             0 => format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", x - r, d = 2.0 * r),
@@ -188,7 +188,7 @@ fn text(body: &mut String, x: f64, y: f64, class: &str, anchor: &str, shown: &st
     let _ = writeln!(body, "<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{shown}</text>");
 }
 
-/// About how wide a text is, on the safe side; fonts differ.
+/// An upper estimate of a text's width; fonts differ.
 fn text_width(text: &str, size: f64) -> f64 {
     0.6 * size * text.chars().count() as f64
 }
