@@ -114,7 +114,7 @@ fn markdown_tables_are_whole() {
 }
 
 #[test]
-fn tables_show_the_selection_measure_and_no_empty_column_of_seconds() {
+fn tables_show_the_selection_metric_and_no_empty_column_of_seconds() {
     let mut findings = sample::findings(&["only"], &[("web", 6, 2)]);
     findings.selection = "ndcg@1".into();
     let text = markdown(&findings, &Times::default());
@@ -127,7 +127,7 @@ fn tables_show_the_selection_measure_and_no_empty_column_of_seconds() {
 }
 
 #[test]
-fn a_time_limit_is_told() {
+fn a_time_limit_is_mentioned() {
     let mut findings = sample::findings(&["slow", "fast"], &[("web", 6, 2)]);
     assert!(!markdown(&findings, &Times::default()).contains("time limit"));
     findings.data[0].systems[0].cut_short = true;

@@ -7,7 +7,7 @@ use rankwise::experiment::{Comparison, ComparisonOptions, PerQuery, SystemMeans,
 
 type Values = Option<PerQuery>;
 
-/// One system measured by one measure; a negative number stands for a query that is skipped.
+/// One system and one metric; a negative number stands for a skipped query.
 fn one(values: &[f64]) -> Values {
     Some(PerQuery::new(vec![values.iter().map(|&v| Some(v).filter(|v| *v >= 0.0)).collect()]))
 }
@@ -61,7 +61,7 @@ fn the_best_stands_first_and_equals_keep_their_order() {
 }
 
 #[test]
-fn the_selection_measure_alone_orders() {
+fn only_the_selection_metric_orders_systems() {
     let of = |first, second| Some(PerQuery::new(vec![vec![Some(first)], vec![Some(second)]]));
     let values = [of(0.9, 0.1), of(0.2, 0.3)];
     let (names, ids) = (names(2), ids(1));

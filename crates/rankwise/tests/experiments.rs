@@ -1,4 +1,4 @@
-//! Experiments: the same bytes however they are run or interrupted, and choices made on validation queries only.
+//! Experiments give the same bytes however they are run or interrupted, and choose on validation queries only.
 
 use rankwise::data::{Dataset, Shape, Synth, read, read_scores, split, write, write_scores};
 use rankwise::data::{Order, ReadOptions};
@@ -96,7 +96,7 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn a_stopped_run_goes_on_where_it_was() {
+fn a_stopped_run_continues_where_it_stopped() {
     let place = place();
     let text = format!("{SPLITS}{LEARNERS}");
     run(place.path(), &text, "whole");
@@ -126,7 +126,7 @@ fn spoil(path: &Path) {
 }
 
 #[test]
-fn test_queries_have_no_say_in_what_is_chosen() {
+fn test_queries_do_not_influence_what_is_chosen() {
     let place = place();
     let text = format!(
         "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\", \"S2.txt\"]\nvalid = [\"S3.txt\"]\ntest = [\"S4.txt\"]\n{LEARNERS}"
@@ -161,7 +161,7 @@ fn the_setting_chosen_is_the_best_on_validation_queries() {
 }
 
 #[test]
-fn every_way_to_search_and_to_divide_works() {
+fn every_search_method_and_every_kind_of_data_works() {
     let place = place();
     for (name, text) in [
         (
@@ -207,7 +207,7 @@ fn every_way_to_search_and_to_divide_works() {
 }
 
 #[test]
-fn scores_from_elsewhere_stand_beside_learners() {
+fn external_scores_are_compared_with_learners() {
     let place = place();
     let parts = ["S5", "S1", "S2", "S3", "S4"];
     for (fold, part) in parts.iter().enumerate() {
@@ -240,7 +240,7 @@ fn scores_from_elsewhere_stand_beside_learners() {
 }
 
 #[test]
-fn a_failing_learner_is_reported_and_the_others_go_on() {
+fn a_failing_learner_is_reported_and_the_others_finish() {
     let place = tempfile::tempdir().unwrap();
     for (name, weight) in [("train", 0), ("test", 1)] {
         let mut text = String::from("label,qid,weight,a\n");
@@ -272,7 +272,7 @@ fn halving_takes_any_fraction() {
 }
 
 #[test]
-fn parts_that_differ_in_columns_are_refused_or_widened() {
+fn files_with_other_columns_are_rejected_or_widened() {
     let place = tempfile::tempdir().unwrap();
     let put = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
     put("a.csv", "label,qid,a,b\n1,q,0,1\n0,q,1,0\n");
@@ -295,7 +295,7 @@ fn parts_that_differ_in_columns_are_refused_or_widened() {
 }
 
 #[test]
-fn a_query_on_both_sides_is_refused() {
+fn a_query_used_twice_in_a_fold_is_rejected() {
     let place = place();
     let refusal = |data: &str| {
         let text = format!("[[data]]\nname = \"d\"\n{data}\n[[learner]]\nname = \"regression\"\n");
@@ -314,7 +314,7 @@ fn a_query_on_both_sides_is_refused() {
 }
 
 #[test]
-fn a_time_limit_cuts_training_short_and_says_so() {
+fn a_time_limit_cuts_training_short_and_is_reported() {
     let place = place();
     let text = format!("time_limit = 1e-9\n{SPLITS}[[learner]]\nname = \"coordinate-ascent\"\n");
     let (findings, _) = run(place.path(), &text, "out");
@@ -336,7 +336,7 @@ fn expected_figures_are_checked() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_at_once() {
+fn mistakes_are_found_before_anything_runs() {
     let place = place();
     let refusal = |text: &str| Experiment::load(spec(place.path(), text), "test").err().unwrap().to_string();
     let no_valid = "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\"]\ntest = [\"S2.txt\"]\n";
@@ -354,7 +354,7 @@ fn what_cannot_be_run_is_refused_at_once() {
 }
 
 #[test]
-fn a_journal_of_other_data_is_refused() {
+fn a_journal_of_other_data_is_rejected() {
     let place = place();
     let text = format!("{SPLITS}{LEARNERS}");
     run(place.path(), &text, "out");
@@ -366,7 +366,7 @@ fn a_journal_of_other_data_is_refused() {
 }
 
 #[test]
-fn jobs_are_counted_to_the_last() {
+fn the_number_of_jobs_is_known_in_advance() {
     let place = place();
     let experiment = Experiment::load(spec(place.path(), &format!("{SPLITS}{LEARNERS}")), "test").unwrap();
     let directory: PathBuf = place.path().join("out");

@@ -104,6 +104,6 @@ fn the_page_asks_the_network_for_nothing() {
 fn many_queries_make_a_page_of_a_few_megabytes() {
     let (systems, queries) = (40, 10_000);
     let bytes = page_of(&Sample::large()).len();
-    // A rounded value and its comma take at most 12 bytes; the other measures' values are left out.
+    // A rounded value and its comma take at most 12 bytes; the values of other metrics are left out.
     assert!(bytes < systems * queries * 12 + 3_000_000, "{bytes}");
 }

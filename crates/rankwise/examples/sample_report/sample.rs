@@ -175,7 +175,7 @@ impl Sample {
         let skill = 0.08 - 0.14 * (s as f64 / self.systems.len() as f64);
         let values = (0..METRICS.len())
             .map(|m| {
-                // Deeper cuts are easier; the measures from the fourth on are NDCG at 1 to 9.
+                // Deeper cuts are easier; the metrics from the fourth on are NDCG at 1 to 9.
                 let shift = if m < 3 { -0.06 * m as f64 } else { 0.002 * m as f64 - 0.05 };
                 let mut value = |d: &f64| {
                     // Some queries no system can tell apart: ties.
