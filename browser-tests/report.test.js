@@ -1,4 +1,4 @@
-// The report, used as a reader would use it. What it should say is worked out here, from the data in the page.
+// The report, used as a reader would use it. Expected values are computed here from the data in the page.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { embedded, launch, open } from "./browser.js";
@@ -68,7 +68,7 @@ onPage("hostile names appear as text", "hostile", {}, async (page) => {
   assert.equal(await page.textContent(".leaderboard .system"), findings.systems[0].name);
 });
 
-onPage("failures and figures that did not come stand at the top", "usual", {}, async (page) => {
+onPage("failures and expected figures that were not reached are at the top", "usual", {}, async (page) => {
   const { findings } = await embedded(page);
   assert.equal(await page.locator("#failures li").count(), findings.failures.length);
   assert.equal(await page.locator("#unmet li").count(), findings.expectations.filter((e) => !e.met).length);
@@ -205,6 +205,13 @@ onPage("means of folds on demand", "usual", {}, async (page) => {
   const { fold_means: means, order } = findings.data[0].standing;
   const cell = page.locator('.board[data-view="ohsumed"] tbody tr').first().locator("td").nth(1);
   assert.equal(await cell.textContent(), means[order[0]][0].toFixed(4));
+});
+
+onPage("notes from reading the files are shown with the data", "usual", {}, async (page) => {
+  const { findings } = await embedded(page);
+  for (const { summary } of findings.data) {
+    for (const note of [...summary.preparation, ...summary.notes]) assert.match(await page.textContent("#data"), new RegExp(note.replace(/[.[\]]/g, "\\$&")));
+  }
 });
 
 onPage("print shows every data set, without controls and in light colours", "usual", { colorScheme: "dark" }, async (page) => {

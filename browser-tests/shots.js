@@ -1,4 +1,4 @@
-// Pictures of the sample reports, for looking at: node shots.js DIRECTORY [SAMPLE...]. Long pages come in pieces.
+// Screenshots of the sample reports: node shots.js DIRECTORY [SAMPLE...]. Long pages are cut into pieces.
 import { launch, open } from "./browser.js";
 
 const [directory, ...wanted] = process.argv.slice(2);

@@ -95,15 +95,12 @@ impl Input {
         self.first_id
     }
 
-    /// Training and validation data, which must have the same columns.
+    /// Training and validation data with the same columns: numbered features are matched by number, and the narrower
+    /// data is filled up with zeros; named features must be the same.
     pub(crate) fn read_pair(&self, train: &[PathBuf], valid: &[PathBuf]) -> Result<(Dataset, Dataset)> {
-        let train = self.read_all(train)?;
-        let valid = self.counting_from(train.columns().first_id).read_all(valid)?;
-        ensure!(
-            train.columns() == valid.columns(),
-            "the training and the validation data do not have the same feature columns"
-        );
-        Ok((train, valid))
+        let both = vec![self.read_all(train)?, self.read_all(valid)?];
+        let mut aligned = Dataset::align_columns(both)?.into_iter();
+        Ok(aligned.next().zip(aligned.next()).expect("as many as were given"))
     }
 
     fn told(&self, loaded: rankwise::Result<rankwise::data::Loaded>) -> Result<Dataset> {

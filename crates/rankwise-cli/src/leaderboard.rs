@@ -2,12 +2,12 @@
 
 use crate::output::count;
 use crate::table::{self, Columns};
-use rankwise::experiment::Options;
+use rankwise::experiment::ComparisonOptions;
 use rankwise::experiment::export::{
-    Row, Section, cut_short, four, probability, seconds, sections, tabulated,
+    Section, SystemRow, cut_short, four, probability, seconds, sections, tabulated,
 };
 use rankwise::experiment::findings::{Expectation, Findings, Times};
-use rankwise::experiment::significance::Interval;
+use rankwise::experiment::significance::ConfidenceInterval;
 
 /// No more measures than these are shown, and fewer where they do not fit; files have all of them.
 const MOST_MEASURES: usize = 5;
@@ -62,7 +62,7 @@ fn lines(section: &Section<'_>, columns: &[usize], names: &[&str]) -> Vec<Vec<St
     header.extend(["interval", "p"].map(right));
     header.extend(names.iter().skip(1).map(|name| right(name)));
     header.extend(has_seconds.then(|| right("sec")));
-    let line = |row: &Row<'_>| {
+    let line = |row: &SystemRow<'_>| {
         let mean = |&column: &usize| or_dash(row.means[column].map(four));
         let mut cells = vec![row.system.to_owned()];
         cells.extend(columns.first().map(mean));
@@ -76,7 +76,7 @@ fn lines(section: &Section<'_>, columns: &[usize], names: &[&str]) -> Vec<Vec<St
 }
 
 /// An interval with three decimals: the fourth would cost a column, and says nothing.
-fn short_range(interval: Interval) -> String {
+fn short_range(interval: ConfidenceInterval) -> String {
     format!("{:.3}…{:.3}", interval.low, interval.high)
 }
 
@@ -94,7 +94,7 @@ fn filled(lines: &[Vec<String>]) -> Columns {
 fn caption(findings: &Findings, times: &Times, sections: &[Section<'_>]) -> String {
     let mut caption = format!(
         "Means over test queries, with the {}% bootstrap interval of {metric}; preset {}; seed {}.",
-        100.0 * Options::default().confidence,
+        100.0 * ComparisonOptions::default().confidence,
         findings.preset,
         findings.seed,
         metric = findings.selection

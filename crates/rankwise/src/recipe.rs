@@ -108,6 +108,12 @@ impl Recipe {
         self
     }
 
+    /// Sets exactly the parameters of a table, and none of those set before.
+    pub fn set_only(mut self, table: Table) -> Recipe {
+        self.parameters = table;
+        self
+    }
+
     /// Normalises features per query before training and before scoring.
     pub fn normalizer(mut self, normalizer: Option<Normalizer>) -> Recipe {
         self.normalizer = normalizer;
@@ -236,6 +242,11 @@ impl Trainer {
     /// The same with another seed.
     pub fn with_seed(&self, seed: u64) -> Trainer {
         Trainer { seed, ..self.clone() }
+    }
+
+    /// The same with another normalizer, for data that went through it already.
+    pub(crate) fn with_normalizer(&self, normalizer: Option<Normalizer>) -> Trainer {
+        Trainer { normalizer, ..self.clone() }
     }
 
     /// The loss that is minimised, for learners that are one.

@@ -24,9 +24,9 @@ fn records(text: &str) -> Vec<Vec<String>> {
 #[test]
 fn every_value_reads_back_from_csv_exactly() {
     let mut findings = two_sets();
-    findings.data[0].systems[0].values[3][0] = Some(1e-300);
-    findings.data[0].systems[0].values[3][1] = Some(1.0 / 3.0);
-    findings.data[0].systems[0].values[3][2] = Some(1.0);
+    findings.data[0].systems[0].values.set(3, 0, Some(1e-300));
+    findings.data[0].systems[0].values.set(3, 1, Some(1.0 / 3.0));
+    findings.data[0].systems[0].values.set(3, 2, Some(1.0));
     let rows = records(&per_query_csv(&findings));
     assert_eq!(rows[0][..5], ["data", "fold", "query", "system", "map"].map(String::from));
     assert_eq!(rows[0][4..], findings.metrics);
@@ -39,7 +39,7 @@ fn every_value_reads_back_from_csv_exactly() {
                 let fold = (data.query_folds[query] + 1).to_string();
                 assert_eq!(row[..4], [&data.name, &fold, id, &info.name].map(String::clone));
                 for (metric, cell) in row[4..].iter().enumerate() {
-                    let value = data.systems[system].values[metric][query];
+                    let value = data.systems[system].values.get(metric, query);
                     let read = (!cell.is_empty()).then(|| cell.parse::<f64>().unwrap());
                     assert_eq!(read.map(f64::to_bits), value.map(f64::to_bits));
                 }
@@ -52,10 +52,11 @@ fn every_value_reads_back_from_csv_exactly() {
 fn trials_and_times_read_back() {
     let mut findings = two_sets();
     let parameters = toml::from_str("c = 0.5\ngain = 'exp2'\ndepths = [1, 2]").unwrap();
-    let trial = Trial { fold: 4, repeat: 1, parameters, share: 0.25, valid: None };
-    findings.data[0].systems[2].trials = vec![trial.clone(), Trial { share: 1.0, valid: Some(0.1), ..trial }];
+    let trial = Trial { fold: 4, repeat: 1, parameters, fraction: 0.25, valid: None };
+    findings.data[0].systems[2].trials =
+        vec![trial.clone(), Trial { fraction: 1.0, valid: Some(0.1), ..trial }];
     let rows = records(&trials_csv(&findings));
-    assert_eq!(rows[0].join(" "), "data fold repeat system share valid parameters");
+    assert_eq!(rows[0].join(" "), "data fold repeat system fraction valid parameters");
     let parameters = "c=0.5 gain=exp2 depths=[1, 2]";
     assert_eq!(rows[1], ["web", "5", "2", AWKWARD, "0.25", "", parameters]);
     assert_eq!(rows[2][4..6], ["1", "0.1"]);
@@ -98,7 +99,7 @@ fn markdown_tables_are_whole() {
     for table in &tables {
         assert!(table.iter().all(|row| row.len() == table[0].len()), "{table:?}");
     }
-    let head = ["system", "map", "ndcg@10", "precision@10", "err@20", "95% interval", "p", "seconds"];
+    let head = ["system", "map", "ndcg@10", "precision@10", "err@20", "95 % CI", "p", "seconds"];
     assert_eq!(tables[0][0], head);
     assert_eq!(tables[0][2][0], "first");
     assert!(tables[0][2][1..5].iter().all(|cell| cell.starts_with("**0.") && cell.len() == 10));
@@ -113,20 +114,20 @@ fn markdown_tables_are_whole() {
 }
 
 #[test]
-fn tables_show_the_selection_measure_and_no_empty_column_of_seconds() {
+fn tables_show_the_selection_metric_and_no_empty_column_of_seconds() {
     let mut findings = sample::findings(&["only"], &[("web", 6, 2)]);
     findings.selection = "ndcg@1".into();
     let text = markdown(&findings, &Times::default());
     let header = text.lines().find(|line| line.starts_with('|')).unwrap();
     assert_eq!(
         cells(header),
-        ["system", "ndcg@1", "map", "ndcg@10", "precision@10", "err@20", "95% interval", "p"]
+        ["system", "ndcg@1", "map", "ndcg@10", "precision@10", "err@20", "95 % CI", "p"]
     );
     assert!(!text.contains("p: ") && !text.contains("Seconds"), "nothing was compared or timed");
 }
 
 #[test]
-fn a_time_limit_is_told() {
+fn a_time_limit_is_mentioned() {
     let mut findings = sample::findings(&["slow", "fast"], &[("web", 6, 2)]);
     assert!(!markdown(&findings, &Times::default()).contains("time limit"));
     findings.data[0].systems[0].cut_short = true;

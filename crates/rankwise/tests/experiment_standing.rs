@@ -1,15 +1,15 @@
 //! Means, orders, intervals and tests of systems, against what comes out by hand.
 
 use rankwise::experiment::findings::Standing;
-use rankwise::experiment::significance::Interval;
-use rankwise::experiment::standing::{Part, Terms, pooled, standing};
-use rankwise::experiment::{Comparison, Options, System};
+use rankwise::experiment::significance::ConfidenceInterval;
+use rankwise::experiment::standing::{DataValues, StandingTerms, pooled, standing};
+use rankwise::experiment::{Comparison, ComparisonOptions, PerQuery, SystemMeans, SystemValues};
 
-type Values = Option<Vec<Vec<Option<f64>>>>;
+type Values = Option<PerQuery>;
 
-/// One system measured by one measure; a negative number stands for a query that is skipped.
+/// One system and one metric; a negative number stands for a skipped query.
 fn one(values: &[f64]) -> Values {
-    Some(vec![values.iter().map(|&v| Some(v).filter(|v| *v >= 0.0)).collect()])
+    Some(PerQuery::new(vec![values.iter().map(|&v| Some(v).filter(|v| *v >= 0.0)).collect()]))
 }
 
 fn names(n: usize) -> Vec<String> {
@@ -22,13 +22,13 @@ fn ids(n: usize) -> Vec<String> {
 
 fn stand(values: &[Values], folds: &[usize]) -> Standing {
     let (names, ids) = (names(values.len()), ids(folds.len()));
-    let part = Part { name: "data", values, query_folds: folds, query_ids: &ids };
-    standing(&part, &Terms { systems: &names, metrics: 1, selection: 0, seed: 3 }).unwrap()
+    let part = DataValues { name: "data", values, query_folds: folds, query_ids: &ids };
+    standing(&part, &StandingTerms { systems: &names, metrics: 1, selection: 0, seed: 3 }).unwrap()
 }
 
-fn assert_near(found: &[Vec<Option<f64>>], expected: &[Option<f64>]) {
-    assert_eq!(found.len(), expected.len());
-    for (found, &expected) in found.iter().map(|f| f[0]).zip(expected) {
+fn assert_near(found: &SystemMeans, expected: &[Option<f64>]) {
+    assert_eq!(found.systems(), expected.len());
+    for (found, &expected) in found.metric(0).zip(expected) {
         let near = found.zip(expected).is_some_and(|(f, e)| (f - e).abs() < 1e-15);
         assert!(near || (found.is_none() && expected.is_none()), "{found:?}, expected {expected:?}");
     }
@@ -61,16 +61,17 @@ fn the_best_stands_first_and_equals_keep_their_order() {
 }
 
 #[test]
-fn the_selection_measure_alone_orders() {
-    let values = [Some(vec![vec![Some(0.9)], vec![Some(0.1)]]), Some(vec![vec![Some(0.2)], vec![Some(0.3)]])];
+fn only_the_selection_metric_orders_systems() {
+    let of = |first, second| Some(PerQuery::new(vec![vec![Some(first)], vec![Some(second)]]));
+    let values = [of(0.9, 0.1), of(0.2, 0.3)];
     let (names, ids) = (names(2), ids(1));
-    let part = Part { name: "data", values: &values, query_folds: &[0], query_ids: &ids };
+    let part = DataValues { name: "data", values: &values, query_folds: &[0], query_ids: &ids };
     let by = |selection| {
-        let terms = Terms { systems: &names, metrics: 2, selection, seed: 3 };
+        let terms = StandingTerms { systems: &names, metrics: 2, selection, seed: 3 };
         standing(&part, &terms).unwrap()
     };
     assert_eq!((by(0).order, by(1).order), (vec![0, 1], vec![1, 0]));
-    assert_eq!(by(1).intervals[1], Some(Interval { low: 0.3, high: 0.3 }));
+    assert_eq!(by(1).intervals[1], Some(ConfidenceInterval { low: 0.3, high: 0.3 }));
 }
 
 #[test]
@@ -87,8 +88,11 @@ fn comparisons_are_those_that_comparing_gives_and_count_in_the_order() {
     assert_eq!((worst.wins, worst.losses), (0, 3));
     assert_eq!([1, 2].map(|s| found.against_best_of(s)), [None, None]);
     // Testing again with the best as the baseline gives the same.
-    let system = |s: usize| System { name: format!("s{s}"), values: values[s].as_ref().unwrap()[0].clone() };
-    let options = Options { baseline: Some(0), seed: 3, ..Options::default() };
+    let system = |s: usize| SystemValues {
+        name: format!("s{s}"),
+        values: values[s].as_ref().unwrap().metric(0).to_vec(),
+    };
+    let options = ComparisonOptions { baseline: Some(0), seed: 3, ..ComparisonOptions::default() };
     let again = Comparison::new(&[1, 3, 0].map(system), &ids(3).iter().collect(), &options).unwrap();
     assert_eq!(best, &again);
 }
@@ -107,7 +111,7 @@ fn intervals_are_of_the_queries_a_system_has_values_on() {
 #[test]
 fn one_system_has_an_interval_and_no_comparison() {
     let found = stand(&[one(&[0.0, 0.0, 1.0])], &[0, 1, 2]);
-    assert_eq!(found.intervals, [Some(Interval { low: 0.0, high: 1.0 })]);
+    assert_eq!(found.intervals, [Some(ConfidenceInterval { low: 0.0, high: 1.0 })]);
     assert_eq!((found.against_best, found.all_pairs), (None, None));
 }
 
@@ -116,7 +120,8 @@ fn systems_without_a_query_in_common_are_not_compared() {
     let found = stand(&[one(&[0.5, -1.0]), one(&[-1.0, 0.6])], &[0, 0]);
     assert_eq!((found.order, found.all_pairs), (vec![1, 0], None));
     let nothing = stand(&[None, None], &[0, 0]);
-    assert_eq!((nothing.order.len(), nothing.means), (0, vec![vec![None], vec![None]]));
+    assert_eq!(nothing.order.len(), 0);
+    assert_near(&nothing.means, &[None, None]);
 }
 
 #[test]
@@ -125,11 +130,12 @@ fn pooling_counts_every_query_once_and_every_fold_once() {
     let large = [one(&[0.2, 0.2, 0.4, 0.4]), one(&[0.1, 0.1, 0.1, 0.1]), None];
     let (two, four) = (ids(2), ids(4));
     let parts = [
-        Part { name: "small", values: &small, query_folds: &[0, 1], query_ids: &two },
-        Part { name: "large", values: &large, query_folds: &[0, 0, 0, 1], query_ids: &four },
+        DataValues { name: "small", values: &small, query_folds: &[0, 1], query_ids: &two },
+        DataValues { name: "large", values: &large, query_folds: &[0, 0, 0, 1], query_ids: &four },
     ];
     let names = names(3);
-    let found = pooled(&parts, &Terms { systems: &names, metrics: 1, selection: 0, seed: 3 }).unwrap();
+    let found =
+        pooled(&parts, &StandingTerms { systems: &names, metrics: 1, selection: 0, seed: 3 }).unwrap();
     assert_eq!(found.queries, 6);
     assert_near(&found.means, &[Some(2.2 / 6.0), Some(0.9 / 5.0), None]);
     // Folds: 1, 0, 0.8/3 and 0.4; for the second system 0.5, skipped, 0.1 and 0.1.
@@ -142,8 +148,8 @@ fn pooling_counts_every_query_once_and_every_fold_once() {
 fn values_that_do_not_fit_are_refused() {
     let refusal = |values: &[Values], folds: &[usize], selection: usize| {
         let (names, ids) = (names(1), ids(2));
-        let part = Part { name: "web", values, query_folds: folds, query_ids: &ids };
-        let terms = Terms { systems: &names, metrics: 1, selection, seed: 3 };
+        let part = DataValues { name: "web", values, query_folds: folds, query_ids: &ids };
+        let terms = StandingTerms { systems: &names, metrics: 1, selection, seed: 3 };
         standing(&part, &terms).unwrap_err().to_string()
     };
     let good = [one(&[0.5, 0.5])];

@@ -1,16 +1,16 @@
-//! Experiments: the same bytes however they are run or interrupted, and choices made on validation queries only.
+//! Experiments give the same bytes however they are run or interrupted, and choose on validation queries only.
 
 use rankwise::data::{Dataset, Synth, SyntheticShape, read, read_scores, split, write, write_scores};
 use rankwise::data::{ReadOptions, SplitOrder};
 use rankwise::experiment::directory::write_results;
-use rankwise::experiment::{Experiment, Findings, JobDone, Observer, Spec, Times};
+use rankwise::experiment::{Experiment, Findings, JobDone, Observer, RunOptions, Spec, Times};
 use rankwise::watch::Stop;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
-/// A directory with five parts of a small synthetic set, S1.txt to S5.txt.
+/// A directory with five splits of a small synthetic set, S1.txt to S5.txt.
 fn place() -> TempDir {
     let place = tempfile::tempdir().unwrap();
     let shape = SyntheticShape::named("ohsumed").unwrap();
@@ -22,10 +22,10 @@ fn place() -> TempDir {
     place
 }
 
-const PARTS: &str = r#"
+const SPLITS: &str = r#"
 [[data]]
 name = "small"
-parts = ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"]
+splits = ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"]
 "#;
 
 const LEARNERS: &str = r#"
@@ -43,12 +43,16 @@ fn spec(place: &Path, text: &str) -> Spec {
     Spec::load(&path).unwrap()
 }
 
+fn options(directory: &Path) -> RunOptions<'_> {
+    RunOptions { directory, command: "a test", keep_models: None }
+}
+
 fn run(place: &Path, text: &str, directory: &str) -> (Findings, Times) {
     let directory = place.join(directory);
     fs::create_dir_all(&directory).unwrap();
     let experiment = Experiment::load(spec(place, text), "test").unwrap();
     let observer = Observer { stop: &Stop::default(), done: &|_| {} };
-    let (findings, times) = experiment.run(&directory, "a test", &observer).unwrap();
+    let (findings, times) = experiment.run(&options(&directory), &observer).unwrap();
     write_results(&directory, &findings, &times).unwrap();
     (findings, times)
 }
@@ -63,7 +67,7 @@ fn lasting(directory: &Path) -> Vec<Vec<u8>> {
 #[test]
 fn a_run_cut_anywhere_ends_with_the_same_bytes() {
     let place = place();
-    let text = format!("{PARTS}{LEARNERS}");
+    let text = format!("{SPLITS}{LEARNERS}");
     run(place.path(), &text, "whole");
     let expected = lasting(&place.path().join("whole"));
     let journal = fs::read(place.path().join("whole/journal.jsonl")).unwrap();
@@ -79,7 +83,7 @@ fn a_run_cut_anywhere_ends_with_the_same_bytes() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let place = place();
-    let text = format!("repeats = 2\n{PARTS}{LEARNERS}");
+    let text = format!("repeats = 2\n{SPLITS}{LEARNERS}");
     let bytes = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| run(place.path(), &text, &format!("threads{threads}")));
@@ -92,9 +96,9 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn a_stopped_run_goes_on_where_it_was() {
+fn a_stopped_run_continues_where_it_stopped() {
     let place = place();
-    let text = format!("{PARTS}{LEARNERS}");
+    let text = format!("{SPLITS}{LEARNERS}");
     run(place.path(), &text, "whole");
     let directory = place.path().join("stopped");
     fs::create_dir(&directory).unwrap();
@@ -106,7 +110,7 @@ fn a_stopped_run_goes_on_where_it_was() {
         }
     };
     let error =
-        experiment.run(&directory, "a test", &Observer { stop: &stop, done: &stop_after_five }).unwrap_err();
+        experiment.run(&options(&directory), &Observer { stop: &stop, done: &stop_after_five }).unwrap_err();
     assert_eq!(error.kind(), rankwise::ErrorKind::Interrupted);
     let before = fs::read_to_string(directory.join("journal.jsonl")).unwrap().lines().count();
     assert!((6..26).contains(&before), "{before} lines");
@@ -122,7 +126,7 @@ fn spoil(path: &Path) {
 }
 
 #[test]
-fn test_queries_have_no_say_in_what_is_chosen() {
+fn test_queries_do_not_influence_what_is_chosen() {
     let place = place();
     let text = format!(
         "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\", \"S2.txt\"]\nvalid = [\"S3.txt\"]\ntest = [\"S4.txt\"]\n{LEARNERS}"
@@ -139,7 +143,7 @@ fn test_queries_have_no_say_in_what_is_chosen() {
 #[test]
 fn the_setting_chosen_is_the_best_on_validation_queries() {
     let place = place();
-    let (findings, _) = run(place.path(), &format!("{PARTS}{LEARNERS}"), "out");
+    let (findings, _) = run(place.path(), &format!("{SPLITS}{LEARNERS}"), "out");
     let regression = &findings.data[0].systems[0];
     assert_eq!(regression.trials.len(), 15);
     for chosen in &regression.chosen {
@@ -157,19 +161,19 @@ fn the_setting_chosen_is_the_best_on_validation_queries() {
 }
 
 #[test]
-fn every_way_to_search_and_to_divide_works() {
+fn every_search_method_and_every_kind_of_data_works() {
     let place = place();
     for (name, text) in [
         (
             "random",
             format!(
-                "[search]\nmethod = \"random\"\ndraws = 4\n{PARTS}[[learner]]\nname = \"regression\"\ngrid = {{ ridge = {{ from = 1e-6, to = 10.0, log = true }} }}\n"
+                "[search]\nmethod = \"random\"\ndraws = 4\n{SPLITS}[[learner]]\nname = \"regression\"\ngrid = {{ ridge = {{ from = 1e-6, to = 10.0, log = true }} }}\n"
             ),
         ),
         (
             "halving",
             format!(
-                "[search]\nmethod = \"halving\"\ndraws = 9\nfirst_share = 0.3\n{PARTS}[[learner]]\nname = \"regression\"\ngrid = {{ ridge = {{ from = 1e-6, to = 10.0, log = true }} }}\n"
+                "[search]\nmethod = \"halving\"\ndraws = 9\nfirst_fraction = 0.3\n{SPLITS}[[learner]]\nname = \"regression\"\ngrid = {{ ridge = {{ from = 1e-6, to = 10.0, log = true }} }}\n"
             ),
         ),
         ("files", format!("[[data]]\nname = \"d\"\nfiles = [\"S1.txt\", \"S2.txt\"]\nk = 3\n{LEARNERS}")),
@@ -179,7 +183,7 @@ fn every_way_to_search_and_to_divide_works() {
                 "[[data]]\nname = \"d\"\nfolds = [{{ train = [\"S1.txt\"], valid = [\"S2.txt\"], test = [\"S3.txt\"] }}, {{ train = [\"S2.txt\"], valid = [\"S3.txt\"], test = [\"S1.txt\", \"S4.txt\"] }}]\n{LEARNERS}"
             ),
         ),
-        ("prepared", format!("{PARTS}normalize = \"min-max\"\nclean = \"empty-queries\"\n{LEARNERS}")),
+        ("prepared", format!("{SPLITS}normalize = \"min-max\"\nclean = \"empty-queries\"\n{LEARNERS}")),
         (
             "synth",
             format!(
@@ -196,14 +200,14 @@ fn every_way_to_search_and_to_divide_works() {
     }
     let halving: Findings =
         serde_json::from_slice(&fs::read(place.path().join("halving/findings.json")).unwrap()).unwrap();
-    let shares: Vec<f64> =
-        halving.data[0].systems[0].trials.iter().filter(|t| t.fold == 0).map(|t| t.share).collect();
-    assert_eq!(shares.iter().filter(|s| **s < 0.31).count(), 9);
-    assert_eq!(shares.iter().filter(|s| **s == 1.0).count(), 1);
+    let fractions: Vec<f64> =
+        halving.data[0].systems[0].trials.iter().filter(|t| t.fold == 0).map(|t| t.fraction).collect();
+    assert_eq!(fractions.iter().filter(|f| **f < 0.31).count(), 9);
+    assert_eq!(fractions.iter().filter(|f| **f == 1.0).count(), 1);
 }
 
 #[test]
-fn scores_from_elsewhere_stand_beside_learners() {
+fn external_scores_are_compared_with_learners() {
     let place = place();
     let parts = ["S5", "S1", "S2", "S3", "S4"];
     for (fold, part) in parts.iter().enumerate() {
@@ -221,13 +225,13 @@ fn scores_from_elsewhere_stand_beside_learners() {
     )
     .unwrap();
     let text = format!(
-        "conventions = {{ empty = \"one\" }}\n{PARTS}{LEARNERS}[[external]]\nname = \"oracle\"\nscores = \"{{data}}.oracle.{{fold}}.txt\"\ntimes = \"times.csv\"\n\
+        "conventions = {{ empty = \"one\" }}\n{SPLITS}{LEARNERS}[[external]]\nname = \"oracle\"\nscores = \"{{data}}.oracle.{{fold}}.txt\"\ntimes = \"times.csv\"\n\
          [[external]]\nname = \"absent\"\nscores = \"nowhere/{{fold}}\"\n"
     );
     let (findings, times) = run(place.path(), &text, "out");
     let standing = &findings.data[0].standing;
     assert_eq!(standing.order[0], 2, "the oracle is best");
-    assert_eq!(standing.means[2][0], Some(1.0));
+    assert_eq!(standing.means.get(2, 0), Some(1.0));
     assert_eq!(standing.order.len(), 3);
     assert_eq!(findings.failures.len(), 1);
     assert!(findings.failures[0].starts_with("absent on small: cannot open"), "{}", findings.failures[0]);
@@ -236,7 +240,7 @@ fn scores_from_elsewhere_stand_beside_learners() {
 }
 
 #[test]
-fn a_failing_learner_is_reported_and_the_others_go_on() {
+fn a_failing_learner_is_reported_and_the_others_finish() {
     let place = tempfile::tempdir().unwrap();
     for (name, weight) in [("train", 0), ("test", 1)] {
         let mut text = String::from("label,qid,weight,a\n");
@@ -257,18 +261,18 @@ fn a_failing_learner_is_reported_and_the_others_go_on() {
 }
 
 #[test]
-fn halving_takes_any_share() {
+fn halving_takes_any_fraction() {
     let place = place();
     let text = "[[data]]\nname = \"d\"\ntrain = [\"S2.txt\"]\nvalid = [\"S1.txt\"]\ntest = [\"S3.txt\"]\n\
-                [search]\nmethod = \"halving\"\ndraws = 4\nfirst_share = 0.33\n\
+                [search]\nmethod = \"halving\"\ndraws = 4\nfirst_fraction = 0.33\n\
                 [[learner]]\nname = \"regression\"\ngrid = { ridge = { from = 1e-3, to = 1.0 } }\n";
     let (findings, _) = run(place.path(), text, "out");
-    assert_eq!(findings.failures, [""; 0], "shares that leave less than a query are rounded");
+    assert_eq!(findings.failures, [""; 0], "fractions that leave less than a query are rounded");
     assert_eq!(findings.data[0].systems[0].trials.len(), 4 + 2 + 1);
 }
 
 #[test]
-fn parts_that_differ_in_columns_are_refused_or_widened() {
+fn files_with_other_columns_are_rejected_or_widened() {
     let place = tempfile::tempdir().unwrap();
     let put = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
     put("a.csv", "label,qid,a,b\n1,q,0,1\n0,q,1,0\n");
@@ -284,29 +288,35 @@ fn parts_that_differ_in_columns_are_refused_or_widened() {
     put("narrow.txt", "1 qid:1 1:1\n0 qid:1 1:0\n");
     put("wide.txt", "1 qid:2 1:1 3:5\n0 qid:2 1:0\n");
     let (findings, _) = run(place.path(), &text("narrow.txt", "wide.txt"), "wide");
-    assert_eq!(findings.data[0].standing.means[0][0], Some(1.0));
+    assert_eq!(findings.data[0].standing.means.get(0, 0), Some(1.0));
     put("sparse.txt", "1 qid:3 1:1 900:5\n0 qid:3 1:0\n");
     let (findings, _) = run(place.path(), &text("narrow.txt", "sparse.txt"), "sparse");
-    assert_eq!(findings.data[0].standing.means[0][0], Some(1.0));
+    assert_eq!(findings.data[0].standing.means.get(0, 0), Some(1.0));
 }
 
 #[test]
-fn a_query_on_both_sides_is_refused() {
+fn a_query_used_twice_in_a_fold_is_rejected() {
     let place = place();
     let refusal = |data: &str| {
         let text = format!("[[data]]\nname = \"d\"\n{data}\n[[learner]]\nname = \"regression\"\n");
         Experiment::load(spec(place.path(), &text), "test").err().unwrap().to_string()
     };
-    assert!(refusal("train = [\"S1.txt\"]\ntest = [\"S1.txt\"]").contains("two of train, valid and test"));
-    assert!(refusal("parts = [\"S1.txt\", \"S2.txt\", \"S1.txt\"]").contains("two of train, valid and test"));
+    assert!(
+        refusal("train = [\"S1.txt\"]\ntest = [\"S1.txt\"]")
+            .contains("occurs twice in the train, valid and test files")
+    );
+    assert!(
+        refusal("splits = [\"S1.txt\", \"S2.txt\", \"S1.txt\"]")
+            .contains("occurs twice in the train, valid and test files")
+    );
     let twice = "folds = [{ train = [\"S1.txt\"], test = [\"S2.txt\"] }, { train = [\"S3.txt\"], test = [\"S2.txt\"] }]";
-    assert!(refusal(twice).contains("tested on in fold 1 and again in fold 2"));
+    assert!(refusal(twice).contains("is a test query of both fold 1 and fold 2"));
 }
 
 #[test]
-fn a_time_limit_cuts_training_short_and_says_so() {
+fn a_time_limit_cuts_training_short_and_is_reported() {
     let place = place();
-    let text = format!("time_limit = 1e-9\n{PARTS}[[learner]]\nname = \"coordinate-ascent\"\n");
+    let text = format!("time_limit = 1e-9\n{SPLITS}[[learner]]\nname = \"coordinate-ascent\"\n");
     let (findings, _) = run(place.path(), &text, "out");
     assert!(findings.data[0].systems[0].cut_short);
     assert_eq!(findings.failures, [""; 0]);
@@ -318,45 +328,47 @@ fn expected_figures_are_checked() {
     let expect = |value: f64| {
         format!("[[expect]]\nsystem = \"regression\"\nmetric = \"ndcg@10\"\nvalue = {value}\nwithin = 0.05\n")
     };
-    let (plain, _) = run(place.path(), &format!("{PARTS}{LEARNERS}"), "plain");
-    let mean = plain.data[0].standing.fold_means[0][0].unwrap();
-    let text = format!("{PARTS}{LEARNERS}{}{}", expect(mean + 0.04), expect(mean - 0.06));
+    let (plain, _) = run(place.path(), &format!("{SPLITS}{LEARNERS}"), "plain");
+    let mean = plain.data[0].standing.fold_means.get(0, 0).unwrap();
+    let text = format!("{SPLITS}{LEARNERS}{}{}", expect(mean + 0.04), expect(mean - 0.06));
     let (findings, _) = run(place.path(), &text, "expected");
     assert_eq!(findings.expectations.iter().map(|e| e.met).collect::<Vec<_>>(), [true, false]);
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_at_once() {
+fn mistakes_are_found_before_anything_runs() {
     let place = place();
     let refusal = |text: &str| Experiment::load(spec(place.path(), text), "test").err().unwrap().to_string();
     let no_valid = "[[data]]\nname = \"d\"\ntrain = [\"S1.txt\"]\ntest = [\"S2.txt\"]\n";
     assert!(refusal(&format!("{no_valid}{LEARNERS}")).contains("has no validation queries"));
     let metric = "[[expect]]\nsystem = \"regression\"\nmetric = \"ndgc@10\"\nvalue = 1.0\nwithin = 0.1\n";
-    assert!(refusal(&format!("{PARTS}{LEARNERS}{metric}")).contains("did you mean `ndcg@10`?"));
-    assert!(refusal(&format!("preset = \"leter\"\n{PARTS}{LEARNERS}")).contains("did you mean `letor`?"));
-    assert!(refusal(&format!("conventions = {{ gian = \"linear\" }}\n{PARTS}{LEARNERS}")).contains("`gain`"));
-    let missing = PARTS.replace("S5.txt", "S6.txt");
+    assert!(refusal(&format!("{SPLITS}{LEARNERS}{metric}")).contains("did you mean `ndcg@10`?"));
+    assert!(refusal(&format!("preset = \"leter\"\n{SPLITS}{LEARNERS}")).contains("did you mean `letor`?"));
+    assert!(
+        refusal(&format!("conventions = {{ gian = \"linear\" }}\n{SPLITS}{LEARNERS}")).contains("`gain`")
+    );
+    let missing = SPLITS.replace("S5.txt", "S6.txt");
     assert!(refusal(&format!("{missing}{LEARNERS}")).contains("S6.txt"));
     let grid = "[[learner]]\nname = \"regression\"\ngrid = { ridge = [-1.0, 1.0] }\n";
-    assert!(refusal(&format!("{PARTS}{grid}")).contains("ridge is -1"));
+    assert!(refusal(&format!("{SPLITS}{grid}")).contains("ridge is -1"));
 }
 
 #[test]
-fn a_journal_of_other_data_is_refused() {
+fn a_journal_of_other_data_is_rejected() {
     let place = place();
-    let text = format!("{PARTS}{LEARNERS}");
+    let text = format!("{SPLITS}{LEARNERS}");
     run(place.path(), &text, "out");
     spoil(&place.path().join("S1.txt"));
     let experiment = Experiment::load(spec(place.path(), &text), "test").unwrap();
     let observer = Observer { stop: &Stop::default(), done: &|_| {} };
-    let error = experiment.run(&place.path().join("out"), "a test", &observer).unwrap_err().to_string();
-    assert!(error.contains("--fresh"), "{error}");
+    let error = experiment.run(&options(&place.path().join("out")), &observer).unwrap_err().to_string();
+    assert!(error.contains("delete it to start over"), "{error}");
 }
 
 #[test]
-fn jobs_are_counted_to_the_last() {
+fn the_number_of_jobs_is_known_in_advance() {
     let place = place();
-    let experiment = Experiment::load(spec(place.path(), &format!("{PARTS}{LEARNERS}")), "test").unwrap();
+    let experiment = Experiment::load(spec(place.path(), &format!("{SPLITS}{LEARNERS}")), "test").unwrap();
     let directory: PathBuf = place.path().join("out");
     fs::create_dir(&directory).unwrap();
     let (last, total) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -364,7 +376,7 @@ fn jobs_are_counted_to_the_last() {
         last.fetch_max(job.done, Ordering::Relaxed);
         total.store(job.total, Ordering::Relaxed);
     };
-    experiment.run(&directory, "a test", &Observer { stop: &Stop::default(), done: &done }).unwrap();
+    experiment.run(&options(&directory), &Observer { stop: &Stop::default(), done: &done }).unwrap();
     // Five folds of three trials and a test, and of one test.
     assert_eq!((last.into_inner(), total.into_inner()), (25, 25));
 }

@@ -4,7 +4,7 @@
 use rand::RngExt;
 use rankwise::data::Texts;
 use rankwise::experiment::significance::{Resampled, holm, paired_t_p, permutation_p};
-use rankwise::experiment::{Comparison, Options, System};
+use rankwise::experiment::{Comparison, ComparisonOptions, SystemValues};
 use rankwise::rng;
 use serde::Deserialize;
 
@@ -47,8 +47,8 @@ fn normals(n: usize, path: &[u64]) -> Vec<f64> {
     (0..n).map(|_| normal(&mut random)).collect()
 }
 
-fn system(name: &str, values: &[f64]) -> System {
-    System { name: name.into(), values: values.iter().copied().map(Some).collect() }
+fn system(name: &str, values: &[f64]) -> SystemValues {
+    SystemValues { name: name.into(), values: values.iter().copied().map(Some).collect() }
 }
 
 fn ids(n: usize) -> Texts {
@@ -149,8 +149,9 @@ fn intervals_cover_the_truth_about_as_often_as_promised() {
         let shared = normals(60, &[4, t]);
         let a: Vec<f64> = normals(60, &[5, t]).iter().zip(&shared).map(|(x, s)| x + s + 0.3).collect();
         let resampled = Resampled::draw(&[a, shared], 400, t);
-        let covers =
-            |i: rankwise::experiment::significance::Interval| u32::from(i.low <= 0.3 && 0.3 <= i.high);
+        let covers = |i: rankwise::experiment::significance::ConfidenceInterval| {
+            u32::from(i.low <= 0.3 && 0.3 <= i.high)
+        };
         mean += covers(resampled.mean(0, 0.9));
         difference += covers(resampled.difference(0, 1, 0.9));
     }
@@ -173,8 +174,13 @@ fn changing_places_changes_signs_and_nothing_else() {
     for n in [9, 60] {
         let a = system("a", &normals(n, &[6, 1]));
         let b = system("b", &normals(n, &[6, 2]));
-        let compare = |systems: &[System]| {
-            Comparison::new(systems, &ids(n), &Options { permutations: 5000, ..Options::default() }).unwrap()
+        let compare = |systems: &[SystemValues]| {
+            Comparison::new(
+                systems,
+                &ids(n),
+                &ComparisonOptions { permutations: 5000, ..ComparisonOptions::default() },
+            )
+            .unwrap()
         };
         let (forth, back) = (compare(&[a.clone(), b.clone()]), compare(&[b, a]));
         let (f, b) = (&forth.pairs[0], &back.pairs[0]);
@@ -189,10 +195,10 @@ fn changing_places_changes_signs_and_nothing_else() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let systems: Vec<System> = (0..4).map(|s| system(&s.to_string(), &normals(301, &[8, s]))).collect();
+    let systems: Vec<SystemValues> = (0..4).map(|s| system(&s.to_string(), &normals(301, &[8, s]))).collect();
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Comparison::new(&systems, &ids(301), &Options::default()).unwrap())
+        pool.install(|| Comparison::new(&systems, &ids(301), &ComparisonOptions::default()).unwrap())
     };
     let one = serde_json::to_string(&with(1)).unwrap();
     assert_eq!(one, serde_json::to_string(&with(2)).unwrap());
@@ -207,7 +213,7 @@ fn a_small_comparison_by_hand() {
         system("odd", &[0.0; 4]),
     ];
     systems[1].values[2] = None;
-    let comparison = Comparison::new(&systems, &ids(4), &Options::default()).unwrap();
+    let comparison = Comparison::new(&systems, &ids(4), &ComparisonOptions::default()).unwrap();
     assert_eq!((comparison.queries, comparison.skipped.as_slice()), (3, &["q3".to_string()][..]));
     let pairs: Vec<_> = comparison.pairs.iter().map(|p| (p.system, p.against)).collect();
     assert_eq!(pairs, [(1, 0), (2, 0), (2, 1)]);
@@ -218,7 +224,7 @@ fn a_small_comparison_by_hand() {
     assert!((pair.effect_size.unwrap() - 1.0).abs() < 1e-12);
     assert_eq!((pair.wins, pair.ties, pair.losses, pair.p_permutation), (2, 1, 0, 0.5));
     assert_eq!(pair.p_permutation_holm, 0.75);
-    let against_odd = Options { baseline: Some(2), ..Options::default() };
+    let against_odd = ComparisonOptions { baseline: Some(2), ..ComparisonOptions::default() };
     let comparison = Comparison::new(&systems, &ids(4), &against_odd).unwrap();
     assert_eq!(comparison.pairs.len(), 2);
     assert_eq!(comparison.pairs[0].relative_change, None);
@@ -227,8 +233,8 @@ fn a_small_comparison_by_hand() {
 #[test]
 fn what_cannot_be_compared_is_refused_in_a_sentence() {
     let two = [system("a", &[0.1, 0.2]), system("b", &[0.3, f64::NAN])];
-    let refuse = |systems: &[System], change: fn(&mut Options)| {
-        let mut options = Options::default();
+    let refuse = |systems: &[SystemValues], change: fn(&mut ComparisonOptions)| {
+        let mut options = ComparisonOptions::default();
         change(&mut options);
         Comparison::new(systems, &ids(2), &options).unwrap_err().to_string()
     };
@@ -239,6 +245,6 @@ fn what_cannot_be_compared_is_refused_in_a_sentence() {
     assert!(refuse(&two, |o| o.permutations = 0).contains("`permutations` is 0"));
     assert!(refuse(&two, |o| o.resamples = usize::MAX).contains("`resamples`"));
     assert!(refuse(&[two[0].clone(), system("c", &[1.0])], |_| ()).contains("1 values for 2 queries"));
-    let none = System { name: "n".into(), values: vec![None, None] };
+    let none = SystemValues { name: "n".into(), values: vec![None, None] };
     assert!(refuse(&[two[0].clone(), none], |_| ()).contains("no query"));
 }

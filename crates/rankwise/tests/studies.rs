@@ -3,7 +3,7 @@
 use rankwise::ErrorKind;
 use rankwise::data::{Dataset, Synth, SyntheticShape};
 use rankwise::experiment::study::{
-    Cell, Entry, STUDIES, Setup, Study, check_directory, file_names, find, write,
+    Cell, STUDIES, Setup, Study, StudyEntry, check_directory, file_names, find, write,
 };
 use rankwise::learners::{self, LEARNERS};
 use rankwise::metrics::{Conventions, Metric, parse_list};
@@ -35,7 +35,7 @@ fn setup<'a>(train: &'a Dataset, test: &'a Dataset, metrics: &'a [Box<dyn Metric
     }
 }
 
-fn run(entry: &Entry, seed: u64) -> Study {
+fn run(entry: &StudyEntry, seed: u64) -> Study {
     let (train, test, metrics) = (data(seed), data(seed + 100), metrics());
     entry.run(setup(&train, &test, &metrics), &mut Silent::default()).unwrap()
 }
@@ -189,7 +189,7 @@ fn studies_of_conditional_models_refuse_what_they_cannot_run() {
     assert!(refused("score-loss", &adaptive).contains("it must be sampled"));
     assert!(refused("exact-sampled", &|s| s.set = toml::toml! { gain = "map" }).contains("it must be auc"));
     assert!(refused("restart-skew", &|s| s.set = toml::toml! { best = 0.5 }).contains("best is what"));
-    assert!(refused("loss-smear", &|s| s.values = vec![1.0]).contains("varies nothing"));
+    assert!(refused("loss-smear", &|s| s.values = vec![1.0]).contains("no varied parameter"));
     assert!(refused("score-loss", &|s| s.learners = vec![mle, l3]).contains("one learner at a time"));
 }
 
@@ -209,8 +209,8 @@ fn tables_of_conditional_models_hold_together() {
     assert!(largest[..convex].iter().all(|value| *value >= largest[convex - 1] * (1.0 - 1e-6)));
     // The bars of each histogram are a whole, and better starts give smaller losses.
     let smear = run(find("loss-smear").unwrap(), 1);
-    let (shares, means) = (column(&smear, "share"), column(&smear, "mean"));
-    assert!(shares.chunks(20).all(|bars| (bars.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+    let (fractions, means) = (column(&smear, "fraction"), column(&smear, "mean"));
+    assert!(fractions.chunks(20).all(|bars| (bars.iter().sum::<f64>() - 1.0).abs() < 1e-9));
     let mean = |scheme: usize| means[20 * scheme];
     assert!(mean(0) < mean(2) && mean(2) < mean(3) && mean(3) < mean(1));
     assert!(mean(4) < mean(5) && mean(5) < mean(6));

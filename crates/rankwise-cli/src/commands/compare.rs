@@ -4,7 +4,7 @@ use crate::{output, table};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use rankwise::data::{Dataset, read_scores};
-use rankwise::experiment::{Comparison, Options, System};
+use rankwise::experiment::{Comparison, ComparisonOptions, SystemValues};
 use rankwise::metrics::evaluate;
 use rankwise::models::Ranker;
 use std::io::Read;
@@ -83,13 +83,14 @@ impl Compare {
             for note in evaluation.notes() {
                 output::note(format!("{}: {note}", path.display()));
             }
-            systems.push(System { name: path.display().to_string(), values: evaluation.values.remove(0) });
+            systems
+                .push(SystemValues { name: path.display().to_string(), values: evaluation.values.remove(0) });
         }
-        let options = Options {
+        let options = ComparisonOptions {
             baseline: self.baseline()?,
             seed: self.seed,
             permutations: self.permutations,
-            ..Options::default()
+            ..ComparisonOptions::default()
         };
         let comparison = Comparison::new(&systems, &data.parts().query_ids, &options)?;
         if self.json {

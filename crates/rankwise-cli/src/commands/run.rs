@@ -3,7 +3,7 @@ use crate::{interrupt, leaderboard, output};
 use anyhow::{Context, Result};
 use clap::Args;
 use rankwise::experiment::directory::{FILES, REPORT, remove_journal, write_results};
-use rankwise::experiment::{Experiment, Findings, Observer, Spec, Times};
+use rankwise::experiment::{Experiment, Findings, Observer, RunOptions, Spec, Times};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -60,7 +60,8 @@ pub(super) fn run(spec: Spec, directory: &Path, fresh: bool) -> Result<(Findings
     let (findings, mut times) = interrupt::stoppable(|stop| {
         let jobs = Jobs::new();
         let observer = Observer { stop, done: &|job| jobs.done(job) };
-        experiment.run(directory, &command.join(" "), &observer)
+        let options = RunOptions { directory, command: &command.join(" "), keep_models: None };
+        experiment.run(&options, &observer)
     })?;
     times.peak_bytes = peak_memory();
     write_results(directory, &findings, &times)?;

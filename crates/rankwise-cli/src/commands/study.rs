@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use rankwise::data::{Dataset, Normalizer, SplitOrder, Synth, split};
 use rankwise::experiment::study::{
-    Entry, STUDIES, Setup, Study as Found, check_directory, file_names, find, log_spaced, write,
+    STUDIES, Setup, Study as Found, StudyEntry, check_directory, file_names, find, log_spaced, write,
 };
 use rankwise::learners;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ impl Study {
         Ok(if interrupted { ExitCode::from(interrupt::INTERRUPTED) } else { ExitCode::SUCCESS })
     }
 
-    fn find_out(&self, study: &Entry) -> Result<Found> {
+    fn find_out(&self, study: &StudyEntry) -> Result<Found> {
         let learners = self.learners.iter().map(|name| learners::find(name)).collect::<Result<_, _>>()?;
         let values = match (self.from, self.to) {
             (Some(from), Some(to)) => log_spaced(from, to, self.steps)?,
@@ -170,7 +170,7 @@ fn list(json: bool) -> Result<()> {
         return output::print_json(&serde_json::to_value(cards)?);
     }
     let mut table = table::Columns::new(&["study", "what it shows", "from"]);
-    for Entry { card, .. } in STUDIES {
+    for StudyEntry { card, .. } in STUDIES {
         table.row([card.name, card.summary, &card.citations.join(", ")]);
     }
     output::print(&format!("{}\nrankwise study NAME -o DIR runs one.\n", table.render()))

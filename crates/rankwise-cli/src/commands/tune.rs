@@ -1,33 +1,40 @@
 use crate::progress::{Jobs, Progress};
 use crate::train_args::{TrainArgs, settings};
 use crate::{interrupt, output, table};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use rankwise::experiment::findings::Trial;
-use rankwise::experiment::spec::{Method, Search};
-use rankwise::experiment::{Tuned, Tuning};
+use rankwise::experiment::spec::{Search, SearchMethod};
+use rankwise::experiment::{Tuned, TunedTrial, Tuning, Validation};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Search a learner's parameters on validation queries and write the best model.
+/// Search a learner's parameters and write the best model.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rankwise tune regression --train train.txt --valid valid.txt \\\n      \
+    after_help = "Without --valid, settings are compared by cross-validation over the training queries, and the best \
+    one is trained again on all of them.\n\n\
+    Examples:\n  rankwise tune regression --train train.txt --valid valid.txt \\\n      \
     --grid 'ridge=[1e-6, 1e-3, 1.0]' -o model.json\n  \
-    rankwise tune regression --train train.txt --valid valid.txt \\\n      \
+    rankwise tune lambda-mart --train train.txt --folds 5 \\\n      \
+    --grid 'num_leaves=[7, 15, 31]' --grid 'learning_rate=[0.05, 0.1]' -o model.json\n  \
+    rankwise tune svm-map --train train.txt --valid valid.txt \\\n      \
     --method random --draws 30 -o model.json \\\n      \
-    --grid 'ridge={ from = 1e-9, to = 1e3, log = true }'"
+    --grid 'c={ from = 1e-3, to = 1e3, log = true }'"
 )]
 pub(crate) struct Tune {
-    /// The data to choose on
-    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    /// Validation data to compare settings on
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "folds")]
     valid: Vec<PathBuf>,
 
+    /// Number of cross-validation folds when there is no validation data
+    #[arg(long, value_name = "K", default_value_t = 5)]
+    folds: usize,
+
     /// A parameter and its values, a list or a range; repeat for more
-    #[arg(long, required = true, value_name = "KEY=VALUES")]
+    #[arg(long, required = true, value_name = "NAME=VALUES")]
     grid: Vec<String>,
 
-    /// All combinations, random draws, or draws thinned out on growing shares of the queries
+    /// All combinations, random draws, or draws halved on growing fractions of the queries
     #[arg(long, default_value = "grid")]
     method: MethodName,
 
@@ -48,51 +55,59 @@ enum MethodName {
 
 impl Tune {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        ensure!(self.draws > 0, "--draws 0 tries nothing");
+        ensure!(self.draws > 0, "--draws is 0; it must be at least 1");
         let grid = settings(&self.grid)?;
         let recipe = self.training.recipe()?;
         let trainer = recipe.check()?;
         let (train, valid) = self.training.read(&self.valid)?;
-        let valid = valid.context("there are no validation queries")?;
-        let (train, valid) = (trainer.prepare(train)?, trainer.prepare(valid)?);
+        let (train, valid) = (trainer.prepare(train)?, valid.map(|v| trainer.prepare(v)).transpose()?);
         let method = match self.method {
-            MethodName::Grid => Method::Grid,
-            MethodName::Random => Method::Random,
-            MethodName::Halving => Method::Halving,
+            MethodName::Grid => SearchMethod::Grid,
+            MethodName::Random => SearchMethod::Random,
+            MethodName::Halving => SearchMethod::Halving,
         };
         let search = Search { method, draws: self.draws, ..Search::default() };
+        let validation = valid.as_ref().map_or(Validation::Folds(self.folds), Validation::Data);
         let metric = &[self.training.metric()?];
-        let seed = trainer.seed();
         let tuning =
-            Tuning { recipe, grid: &grid, search: &search, train: &train, valid: &valid, metric, seed };
-        let Tuned { trials, failures, ranker, .. } = interrupt::stoppable(|stop| {
+            Tuning { recipe: &recipe, grid: &grid, search: &search, train: &train, validation, metric };
+        let tuned = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
             tuning.run(&|job| jobs.done(job), &mut Progress::new(trainer.learner(), stop))
         })?;
-        self.training.save(&ranker)?;
-        output::notes(&failures);
+        self.training.save(&tuned.ranker)?;
+        output::notes(&tuned.failures);
         if self.training.json {
             output::print_json(&serde_json::json!({
-                "model": self.training.output, "parameters": ranker.parameters, "trials": trials,
+                "model": self.training.output, "parameters": tuned.ranker.parameters, "folds": tuned.folds,
+                "valid": tuned.value, "iterations": tuned.iterations, "trials": tuned.trials,
             }))?;
         } else {
-            self.report(&trials, &ranker.metric)?;
+            self.report(&tuned)?;
         }
-        Ok(interrupt::exit_code(&ranker.record))
+        Ok(interrupt::exit_code(&tuned.ranker.record))
     }
 
-    fn report(&self, trials: &[Trial], metric: &str) -> Result<()> {
-        let value = |trial: &Trial| trial.valid.unwrap_or(f64::NEG_INFINITY);
-        let mut trials: Vec<&Trial> = trials.iter().collect();
-        trials.sort_by(|a, b| b.share.total_cmp(&a.share).then(value(b).total_cmp(&value(a))));
-        let mut table = table::Columns::new(&["setting", ">share of queries", &format!(">{metric} (valid)")]);
+    fn report(&self, tuned: &Tuned) -> Result<()> {
+        let value = |trial: &TunedTrial| trial.valid.unwrap_or(f64::NEG_INFINITY);
+        let mut trials: Vec<&TunedTrial> = tuned.trials.iter().collect();
+        trials.sort_by(|a, b| b.fraction.total_cmp(&a.fraction).then(value(b).total_cmp(&value(a))));
+        let on = tuned.folds.map_or("valid".into(), |folds| format!("{folds} folds"));
+        let heading = format!(">{} ({on})", tuned.ranker.metric);
+        let mut table = table::Columns::new(&["setting", ">queries used", &heading]);
         for trial in trials {
             let setting: Vec<String> = trial.parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
             let value = trial.valid.map_or("failed".into(), table::four);
-            table.row([setting.join(" "), format!("{:.0} %", 100.0 * trial.share), value]);
+            table.row([setting.join(" "), format!("{:.0} %", 100.0 * trial.fraction), value]);
         }
-        let text = format!("{}\nwrote the first to {}\n", table.render(), self.training.output.display());
-        if self.training.output.as_os_str() == "-" {
+        let refit = match (&tuned.iterations, tuned.folds) {
+            (Some(kept), _) => format!(", trained on all queries with {}={}", kept.parameter, kept.count),
+            (None, Some(_)) => ", trained on all queries".into(),
+            (None, None) => String::new(),
+        };
+        let text = format!("wrote the first{refit} to {}", self.training.output.display());
+        let text = format!("{}\n{}\n", table.render(), table::wrap(&text));
+        if self.training.file().is_none() {
             output::note(text.trim_end());
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! Data sets of queries with labelled documents: reading, writing, preparing and generating them.
 
+mod align;
 pub mod clean;
 mod concat;
 mod dataset;

@@ -1,24 +1,24 @@
-//! Comparing systems by one measure on the same queries.
+//! Comparing systems by one metric on the same queries.
 
 use super::significance::{
-    Interval, Resampled, TIE, holm, is_exact, mean_and_deviation, paired_t_p, permutation_p,
+    ConfidenceInterval, Resampled, TIE, holm, is_exact, mean_and_deviation, paired_t_p, permutation_p,
 };
 use crate::data::Texts;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// One system: its name and its value of the measure on every query.
+/// One system: its name and the value of the metric on every query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct System {
-    /// What to call it.
+pub struct SystemValues {
+    /// Its name.
     pub name: String,
-    /// One value per query; `None` where the measure skips the query.
+    /// One value per query; `None` where the metric skips the query.
     pub values: Vec<Option<f64>>,
 }
 
 /// How to compare.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Options {
+pub struct ComparisonOptions {
     /// Compare every other system with this one; without it, all pairs are compared.
     pub baseline: Option<usize>,
     /// The seed of random signs and resamples.
@@ -27,24 +27,30 @@ pub struct Options {
     pub permutations: u64,
     /// Bootstrap resamples; 1 to 10⁶.
     pub resamples: usize,
-    /// Confidence of the intervals; between 0 and 1.
+    /// The level of the confidence intervals; between 0 and 1.
     pub confidence: f64,
 }
 
-impl Default for Options {
+impl Default for ComparisonOptions {
     fn default() -> Self {
-        Options { baseline: None, seed: 1, permutations: 100_000, resamples: 10_000, confidence: 0.95 }
+        ComparisonOptions {
+            baseline: None,
+            seed: 1,
+            permutations: 100_000,
+            resamples: 10_000,
+            confidence: 0.95,
+        }
     }
 }
 
-/// Systems compared by one measure.
+/// Systems compared by one metric.
 ///
 /// ```
-/// use rankwise::experiment::{Comparison, Options, System};
-/// let system = |name: &str, values: [f64; 4]| System { name: name.into(), values: values.map(Some).into() };
+/// use rankwise::experiment::{Comparison, ComparisonOptions, SystemValues};
+/// let system = |name: &str, values: [f64; 4]| SystemValues { name: name.into(), values: values.map(Some).into() };
 /// let systems = [system("old", [0.2, 0.5, 0.1, 0.4]), system("new", [0.3, 0.7, 0.1, 0.6])];
 /// let queries = ["q1", "q2", "q3", "q4"].into_iter().collect();
-/// let comparison = Comparison::new(&systems, &queries, &Options::default())?;
+/// let comparison = Comparison::new(&systems, &queries, &ComparisonOptions::default())?;
 /// let pair = &comparison.pairs[0];
 /// assert_eq!((pair.wins, pair.ties, pair.losses), (3, 1, 0));
 /// assert_eq!(pair.p_permutation, 0.25);
@@ -54,47 +60,48 @@ impl Default for Options {
 pub struct Comparison {
     /// Queries compared.
     pub queries: usize,
-    /// Ids of queries left out because the measure skips them in at least one system.
+    /// Ids of queries left out because the metric skips them for at least one system.
     pub skipped: Vec<String>,
-    /// Confidence of the intervals.
+    /// The level of the confidence intervals.
     pub confidence: f64,
     /// Random sign assignments for the pairs whose test is not exact.
     pub permutations: u64,
-    /// Bootstrap resamples behind the intervals.
+    /// Bootstrap resamples for the confidence intervals.
     pub resamples: usize,
     /// The seed of random signs and resamples.
     pub seed: u64,
-    /// Each system by itself, in the order given.
-    pub systems: Vec<Summary>,
+    /// The mean of each system, in the order given.
+    pub systems: Vec<SystemSummary>,
     /// Each pair compared: all others against the baseline, or every later system against every earlier one.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<PairComparison>,
 }
 
-/// One system by itself.
+/// The mean of one system.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct SystemSummary {
     /// Its name.
     pub name: String,
     /// Its mean over the queries compared.
     pub mean: f64,
-    /// Bootstrap interval of the mean.
-    pub interval: Interval,
+    /// Bootstrap confidence interval of the mean.
+    pub interval: ConfidenceInterval,
 }
 
 /// One system against another; positive differences favour `system`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct PairComparison {
     /// Number of the system, from 0.
     pub system: usize,
     /// Number of the system it is compared with.
     pub against: usize,
     /// Difference of the means.
     pub difference: f64,
-    /// Bootstrap interval of the difference, from paired resamples.
-    pub interval: Interval,
-    /// Change of the mean in per cent of the other's; none where that is 0.
+    /// Bootstrap confidence interval of the difference, from paired resamples.
+    pub interval: ConfidenceInterval,
+    /// Change of the mean in percent of the other system's mean; none where that is 0.
     pub relative_change: Option<f64>,
-    /// Cohen's d_z: mean difference over the differences' standard deviation; none where that is 0 and the mean is not.
+    /// Cohen's d_z: the mean of the differences divided by their standard deviation; none where the deviation is 0 and
+    /// the mean is not.
     pub effect_size: Option<f64>,
     /// Queries on which `system` is better.
     pub wins: usize,
@@ -102,39 +109,39 @@ pub struct Pair {
     pub ties: usize,
     /// Queries on which `system` is worse.
     pub losses: usize,
-    /// Two-sided p of the paired randomisation test.
+    /// Two-sided p of the paired randomization test.
     pub p_permutation: f64,
-    /// Whether that p enumerates all signs rather than sampling them.
+    /// Whether that p is exact, from all sign assignments rather than a sample.
     pub exact: bool,
-    /// The same, adjusted by Holm's method for all pairs here.
+    /// The same with Holm's correction for all pairs here.
     pub p_permutation_holm: f64,
     /// Two-sided p of the paired t-test.
     pub p_t: f64,
-    /// The same, adjusted by Holm's method for all pairs here.
+    /// The same with Holm's correction for all pairs here.
     pub p_t_holm: f64,
 }
 
 impl Comparison {
-    /// Compares at least two systems on the queries that the measure skips in none of them.
-    pub fn new(systems: &[System], query_ids: &Texts, options: &Options) -> Result<Self> {
+    /// Compares at least two systems on the queries on which all of them have a value.
+    pub fn new(systems: &[SystemValues], query_ids: &Texts, options: &ComparisonOptions) -> Result<Self> {
         check_options(options, systems.len())?;
         check_values(systems, query_ids)?;
         let (kept, left_out): (Vec<usize>, Vec<usize>) =
             (0..query_ids.len()).partition(|&q| systems.iter().all(|s| s.values[q].is_some()));
         if kept.is_empty() {
-            return Err(Error::data("there is no query on which every system has a value to compare"));
+            return Err(Error::data("there is no query on which every system has a value"));
         }
         let values: Vec<Vec<f64>> =
             systems.iter().map(|s| kept.iter().filter_map(|&q| s.values[q]).collect()).collect();
         let resampled = Resampled::draw(&values, options.resamples, options.seed);
-        let summary = |(i, system): (usize, &System)| Summary {
+        let summary = |(i, system): (usize, &SystemValues)| SystemSummary {
             name: system.name.clone(),
             mean: mean_and_deviation(&values[i]).0,
             interval: resampled.mean(i, options.confidence),
         };
-        let mut pairs: Vec<Pair> = pairs_of(systems.len(), options.baseline)
+        let mut pairs: Vec<PairComparison> = pairs_of(systems.len(), options.baseline)
             .into_iter()
-            .map(|(a, b)| Pair::new(a, b, &values, &resampled, options))
+            .map(|(a, b)| PairComparison::new(a, b, &values, &resampled, options))
             .collect();
         adjust(&mut pairs);
         Ok(Comparison {
@@ -150,14 +157,20 @@ impl Comparison {
     }
 }
 
-impl Pair {
-    fn new(a: usize, b: usize, values: &[Vec<f64>], resampled: &Resampled, options: &Options) -> Self {
+impl PairComparison {
+    fn new(
+        a: usize,
+        b: usize,
+        values: &[Vec<f64>],
+        resampled: &Resampled,
+        options: &ComparisonOptions,
+    ) -> Self {
         let exact_zero = |d: f64| if d.abs() <= TIE { 0.0 } else { d };
         let differences: Vec<f64> =
             values[a].iter().zip(&values[b]).map(|(a, b)| exact_zero(a - b)).collect();
         let (mean_a, mean_b) = (mean_and_deviation(&values[a]).0, mean_and_deviation(&values[b]).0);
         let count = |wanted: fn(f64) -> bool| differences.iter().filter(|d| wanted(**d)).count();
-        Pair {
+        PairComparison {
             system: a,
             against: b,
             difference: mean_a - mean_b,
@@ -192,8 +205,8 @@ fn effect_size(differences: &[f64]) -> Option<f64> {
     }
 }
 
-/// Fills in what Holm's method makes of the p-values, for these pairs alone.
-pub(super) fn adjust(pairs: &mut [Pair]) {
+/// Fills in the p-values with Holm's correction for these pairs.
+pub(super) fn adjust(pairs: &mut [PairComparison]) {
     let by_permutation = holm(&pairs.iter().map(|p| p.p_permutation).collect::<Vec<_>>());
     let by_t = holm(&pairs.iter().map(|p| p.p_t).collect::<Vec<_>>());
     for ((pair, permutation), t) in pairs.iter_mut().zip(by_permutation).zip(by_t) {
@@ -202,7 +215,7 @@ pub(super) fn adjust(pairs: &mut [Pair]) {
     }
 }
 
-fn check_options(options: &Options, systems: usize) -> Result<()> {
+fn check_options(options: &ComparisonOptions, systems: usize) -> Result<()> {
     if systems < 2 {
         return Err(Error::parameter(format!("comparing needs at least 2 systems, and there is {systems}")));
     }
@@ -228,7 +241,7 @@ fn out_of_range(name: &str, value: impl std::fmt::Display, range: &str) -> Error
     Error::parameter(format!("`{name}` is {value}; it must be {range}"))
 }
 
-fn check_values(systems: &[System], query_ids: &Texts) -> Result<()> {
+fn check_values(systems: &[SystemValues], query_ids: &Texts) -> Result<()> {
     for system in systems {
         if system.values.len() != query_ids.len() {
             let (found, needed) = (system.values.len(), query_ids.len());

@@ -1,4 +1,4 @@
-//! The directory an experiment leaves: what was run, what was found, and tables and a report of it.
+//! The output directory of an experiment: manifest, findings, tables and report.
 
 use super::export::{latex, markdown, per_query_csv, times_csv, trials_csv};
 use super::findings::{Findings, Times};
@@ -15,7 +15,7 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 /// The report's name in the directory.
 pub const REPORT: &str = "report.html";
 
-/// Every file that a run may write there, but for the journal.
+/// Every file that a run may write there, except the journal and the models.
 pub const FILES: [&str; 10] = [
     "manifest.json",
     "findings.json",
@@ -29,7 +29,7 @@ pub const FILES: [&str; 10] = [
     REPORT,
 ];
 
-/// Writes `manifest.json`: `command` is what was typed.
+/// Writes `manifest.json`; `command` is the command that was typed.
 pub(super) fn write_manifest(directory: &Path, manifest: &Manifest, command: &str) -> Result<()> {
     #[derive(Serialize)]
     struct Written<'a> {
@@ -40,7 +40,7 @@ pub(super) fn write_manifest(directory: &Path, manifest: &Manifest, command: &st
     put(directory, "manifest.json", &json(&Written { command, manifest })?)
 }
 
-/// Forgets what was run in the directory before.
+/// Removes the journal, so that the next run starts over.
 pub fn remove_journal(directory: &Path) -> Result<()> {
     let path = directory.join(JOURNAL);
     match std::fs::remove_file(&path) {
@@ -49,8 +49,8 @@ pub fn remove_journal(directory: &Path) -> Result<()> {
     }
 }
 
-/// Writes everything but the manifest and the journal. Only `times.csv`, `times.json`, the tables and the report,
-/// which show times, differ between two runs of the same experiment.
+/// Writes everything except the manifest and the journal. Two runs of the same experiment differ only in files that
+/// show times: `times.csv`, `times.json`, the tables and the report.
 pub fn write_results(directory: &Path, findings: &Findings, times: &Times) -> Result<()> {
     put(directory, "findings.json", &json(findings)?)?;
     put(directory, "per_query.csv", &per_query_csv(findings))?;
@@ -67,7 +67,7 @@ pub fn write_results(directory: &Path, findings: &Findings, times: &Times) -> Re
 
 pub(super) fn json(value: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(value);
-    Ok(text.map_err(|e| Error::data(format!("what was found cannot be written as JSON: {e}")))? + "\n")
+    Ok(text.map_err(|e| Error::data(format!("the findings cannot be written as JSON: {e}")))? + "\n")
 }
 
 pub(super) fn put(directory: &Path, name: &str, text: &str) -> Result<()> {

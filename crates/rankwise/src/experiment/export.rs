@@ -1,7 +1,7 @@
-//! What an experiment found, as files and tables for other programs and for papers.
+//! Findings as files and tables for other programs and for papers.
 //!
-//! Everything that shows a table of systems asks [`sections`], so that all of them show the same one. Numbers for
-//! programs have the fewest digits that read back as the same number; numbers for people have four decimals.
+//! All tables of systems come from [`sections`], so that they show the same numbers. CSV and Parquet files hold exact
+//! numbers; tables round to four decimals.
 
 mod csv;
 mod latex;
@@ -17,11 +17,11 @@ pub(super) use markdown::{escaped, table};
 #[cfg(feature = "parquet")]
 pub use parquet::write_per_query_parquet;
 
-use super::Options;
+use super::ComparisonOptions;
 use super::findings::{DataFindings, Findings, Standing, Times};
-use super::significance::Interval;
+use super::significance::ConfidenceInterval;
 
-/// With a p below this, a system is called worse than the best.
+/// A system with a p below this level is marked as worse than the best.
 pub const LEVEL: f64 = 0.05;
 
 /// One table of systems: a data set, or all of them together.
@@ -34,35 +34,35 @@ pub struct Section<'a> {
     /// Folds, of all data sets where they are taken together.
     pub folds: usize,
     /// The systems, best first; those that failed last, in the order of the experiment.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<SystemRow<'a>>,
 }
 
 /// One system in a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row<'a> {
+pub struct SystemRow<'a> {
     /// The system's name.
     pub system: &'a str,
-    /// Whether it failed, so that there is nothing more to say.
+    /// Whether it failed; then there are no values.
     pub failed: bool,
-    /// Its mean over queries of each of the [`tabulated`] measures.
+    /// Its mean over queries for each of the [`tabulated`] metrics.
     pub means: Vec<Option<f64>>,
-    /// The interval of the selection measure's mean.
-    pub interval: Option<Interval>,
-    /// p against the best by the selection measure, adjusted by Holm's method; none for the best itself.
+    /// The 95 % confidence interval of the selection metric's mean.
+    pub interval: Option<ConfidenceInterval>,
+    /// p against the best by the selection metric, with Holm's correction; none for the best itself.
     pub p: Option<f64>,
     /// Whether it is worse than the best at the [`LEVEL`].
     pub worse: bool,
-    /// Seconds of training with the settings chosen.
+    /// Seconds of training with the chosen settings.
     pub seconds: Option<f64>,
 }
 
 impl Section<'_> {
-    /// The data set's name, or words for all of them.
+    /// The data set's name, or `all data sets together`.
     pub fn title(&self) -> &str {
         self.data.unwrap_or("all data sets together")
     }
 
-    /// The highest mean of each measure, as it is [shown](four).
+    /// The highest mean of each metric, as [shown](four) in tables.
     pub fn best(&self) -> Vec<Option<String>> {
         let columns = self.rows.first().map_or(0, |row| row.means.len());
         let highest = |m: usize| self.rows.iter().filter_map(|row| row.means[m]).max_by(f64::total_cmp);
@@ -70,15 +70,15 @@ impl Section<'_> {
     }
 }
 
-/// The numbers of the measures that tables show: those asked for, in that order, after the selection measure where it
-/// is none of them.
+/// The numbers of the metrics that tables show: those asked for, in that order, preceded by the selection metric where
+/// it is not one of them.
 pub fn tabulated(findings: &Findings) -> Vec<usize> {
     let selection = findings.metrics.iter().position(|m| *m == findings.selection);
     let selection = selection.filter(|&s| s >= findings.shown);
     selection.into_iter().chain(0..findings.shown.min(findings.metrics.len())).collect()
 }
 
-/// Every table: one for each data set, then one for all of them where there are several.
+/// Every table: one per data set, then one for all of them where there are several.
 pub fn sections<'a>(findings: &'a Findings, times: &Times) -> Vec<Section<'a>> {
     let of_data = |data: &'a DataFindings| Section {
         data: Some(&data.name),
@@ -95,16 +95,21 @@ pub fn sections<'a>(findings: &'a Findings, times: &Times) -> Vec<Section<'a>> {
     findings.data.iter().map(of_data).chain(findings.pooled.iter().map(of_all)).collect()
 }
 
-fn rows<'a>(findings: &'a Findings, standing: &Standing, times: &Times, data: Option<&str>) -> Vec<Row<'a>> {
+fn rows<'a>(
+    findings: &'a Findings,
+    standing: &Standing,
+    times: &Times,
+    data: Option<&str>,
+) -> Vec<SystemRow<'a>> {
     let columns = tabulated(findings);
     let failed = (0..findings.systems.len()).filter(|system| !standing.order.contains(system));
     let row = |system: usize| {
         let name = findings.systems[system].name.as_str();
         let pair = standing.against_best_of(system);
-        Row {
+        SystemRow {
             system: name,
             failed: !standing.order.contains(&system),
-            means: columns.iter().map(|&m| standing.means[system].get(m).copied().flatten()).collect(),
+            means: columns.iter().map(|&m| standing.means.get(system, m)).collect(),
             interval: standing.intervals[system],
             p: pair.map(|pair| pair.p_permutation_holm),
             worse: pair.is_some_and(|pair| pair.difference < 0.0 && pair.p_permutation_holm < LEVEL),
@@ -114,21 +119,21 @@ fn rows<'a>(findings: &'a Findings, standing: &Standing, times: &Times, data: Op
     standing.order.iter().copied().chain(failed).map(row).collect()
 }
 
-/// Seconds of training on one data set or on all; none where any of them is not told.
+/// Seconds of training on one data set or on all; none where any of them is unknown.
 fn train_seconds(times: &Times, data: Option<&str>, system: &str) -> Option<f64> {
     let wanted = |name: &str| data.is_none_or(|data| data == name);
-    let told: Vec<Option<f64>> = times
+    let known: Vec<Option<f64>> = times
         .systems
         .iter()
         .filter(|t| t.system == system && wanted(&t.data))
         .map(|t| t.train_seconds)
         .collect();
-    if told.is_empty() { None } else { told.into_iter().sum() }
+    if known.is_empty() { None } else { known.into_iter().sum() }
 }
 
-/// How the tables were made, a sentence each, for below them.
+/// Notes to print below the tables: how the numbers were computed.
 pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
-    let (selection, options) = (&findings.selection, Options::default());
+    let (selection, options) = (&findings.selection, ComparisonOptions::default());
     let repeats = match findings.repeats {
         0 | 1 => String::new(),
         n => format!(", each the mean of {n} repeats with different seeds"),
@@ -136,15 +141,15 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
     let mut notes = vec![
         format!("Values are means over the test queries{repeats}; the best are bold."),
         format!(
-            "Interval: {}% bootstrap interval of the mean of {selection} ({} resamples of the queries).",
+            "{} % CI: bootstrap confidence interval of the mean of {selection} ({} resamples of the queries).",
             100.0 * options.confidence,
             options.resamples
         ),
     ];
     if findings.data.iter().any(|data| data.standing.against_best.is_some()) {
         notes.push(format!(
-            "p: paired randomisation test of {selection} against the best system ({} random sign assignments, or all \
-             where few queries differ), adjusted by Holm's method for the systems of the table.",
+            "p: paired randomization test of {selection} against the best system ({} random sign assignments, or all \
+             of them where few queries differ), with Holm's correction for the number of systems.",
             options.permutations
         ));
     }
@@ -152,8 +157,7 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
         notes.push(format!("Parameters were chosen by {selection} on validation queries only."));
     }
     notes.push(format!(
-        "Measures by the preset {} ({}). Seed {}; \
-         Rankwise {}.",
+        "Metrics use the preset {} ({}). Seed {}; Rankwise {}.",
         findings.preset,
         findings.conventions.describe().join(", "),
         findings.seed,
@@ -167,14 +171,14 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
 fn time_note(times: &Times) -> Option<String> {
     times.systems.iter().find(|t| t.train_seconds.is_some())?;
     let threads = if times.threads == 1 { "1 thread".into() } else { format!("{} threads", times.threads) };
-    let beside =
-        if times.one_at_a_time { "" } else { "; as jobs ran side by side, they compare only roughly" };
+    let parallel =
+        if times.one_at_a_time { "" } else { "; jobs ran in parallel, so compare them only roughly" };
     Some(format!(
-        "Seconds: training with the parameters chosen, summed over folds and repeats, on {threads}{beside}."
+        "Seconds: training with the chosen parameters, summed over folds and repeats, on {threads}{parallel}."
     ))
 }
 
-/// Which systems a time limit cut short, in a sentence.
+/// A sentence that names the systems which a time limit cut short.
 pub fn cut_short(findings: &Findings) -> Option<String> {
     let of_data = |data: &DataFindings| -> Vec<String> {
         let cut = data.systems.iter().zip(&findings.systems).filter(|(found, _)| found.cut_short);
@@ -187,17 +191,17 @@ pub fn cut_short(findings: &Findings) -> Option<String> {
     (!cut.is_empty()).then(sentence)
 }
 
-/// The value of a measure for one system on one query; none where it is skipped or the system failed.
+/// The value of a metric for one system on one query; none where the query is skipped or the system failed.
 fn value(data: &DataFindings, system: usize, metric: usize, query: usize) -> Option<f64> {
-    *data.systems[system].values.get(metric)?.get(query)?
+    data.systems[system].values.get(metric, query)
 }
 
-/// A measure's value as people compare them: four decimals.
+/// The value of a metric with four decimals.
 pub fn four(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// Seconds with about three digits.
+/// Seconds with three digits or so.
 pub fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 9.995 => format!("{s:.2}"),
@@ -206,12 +210,12 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A probability: never shown as 0 when it is not.
+/// A probability; a small one is shown as `<0.0001`, not as 0.
 pub fn probability(p: f64) -> String {
     if p > 0.0 && p < 0.0001 { "<0.0001".into() } else { four(p) }
 }
 
-/// An interval's two ends.
-pub fn range(interval: Interval) -> String {
+/// The two ends of a confidence interval.
+pub fn range(interval: ConfidenceInterval) -> String {
     format!("{:.4}…{:.4}", interval.low, interval.high)
 }

@@ -1,26 +1,25 @@
-//! Systems from elsewhere, by their score files.
+//! External systems, given by their score files.
 
-use super::material::Material;
+use super::prepared::PreparedData;
 use super::spec::ExternalSpec;
+use super::values::PerQuery;
 use crate::data::read_scores;
 use crate::error::{Error, Result};
 use crate::metrics::{Metric, evaluate};
 use std::path::Path;
 
-/// `[metric][query]` over all folds of one data set.
+/// The values on the test queries of all folds of one data set.
 pub(super) fn values(
     external: &ExternalSpec,
-    material: &Material,
+    data: &PreparedData,
     metrics: &[Box<dyn Metric>],
-) -> Result<Vec<Vec<Option<f64>>>> {
-    let mut all: Vec<Vec<Option<f64>>> = vec![Vec::new(); metrics.len()];
-    for fold in 0..material.folds() {
-        let path = filled_in(&external.scores, &material.name, fold);
-        let test = material.test(fold);
+) -> Result<PerQuery> {
+    let mut all = PerQuery::absent(metrics.len(), 0);
+    for fold in 0..data.folds() {
+        let path = filled_in(&external.scores, &data.name, fold);
+        let test = data.test(fold)?;
         let scores = read_scores(Path::new(&path), test.len())?;
-        for (all, values) in all.iter_mut().zip(evaluate(test, &scores, metrics)?.values) {
-            all.extend(values);
-        }
+        all.append(&PerQuery::new(evaluate(&test, &scores, metrics)?.values));
     }
     Ok(all)
 }
@@ -29,14 +28,14 @@ fn filled_in(pattern: &str, data: &str, fold: usize) -> String {
     pattern.replace("{data}", data).replace("{fold}", &(fold + 1).to_string())
 }
 
-/// Seconds of search and of training, summed over the folds, as its file of times has them.
+/// Seconds of search and of training from the file of times, summed over the folds.
 pub(super) fn seconds(external: &ExternalSpec, data: &str) -> Result<Option<(f64, f64)>> {
     let Some(pattern) = &external.times else { return Ok(None) };
     let path = filled_in(pattern, data, 0);
     let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e))?;
     let wrong = |line: usize| {
         Error::malformed(format!(
-            "{path}:{line}:1: expected system,fold,search_seconds,train_seconds, as its first line must say"
+            "{path}:{line}:1: expected the columns system,fold,search_seconds,train_seconds, in that order and with this header"
         ))
     };
     let mut lines = text.lines().enumerate();

@@ -1,10 +1,11 @@
-//! What an experiment found: all that its tables and its report are made from.
+//! What an experiment found: everything that its tables and its report show.
 //!
-//! Nothing here depends on the clock or on the number of threads: the same experiment ends with the same bytes.
-//! Times are kept apart, in [`Times`].
+//! Nothing here depends on the clock or on the number of threads: the same experiment gives the same bytes.
+//! Times are kept separately, in [`Times`].
 
 use super::Comparison;
-use super::significance::Interval;
+use super::significance::ConfidenceInterval;
+use super::values::{PerQuery, SystemMeans};
 use crate::metrics::Conventions;
 use serde::{Deserialize, Serialize};
 
@@ -13,35 +14,37 @@ use serde::{Deserialize, Serialize};
 pub struct Findings {
     /// The experiment's name.
     pub name: String,
-    /// A heading for people.
+    /// The heading of the report and the tables.
     pub title: String,
     /// What it is about, in a sentence or two; may be empty.
     pub about: String,
     /// The version of Rankwise that ran it.
     pub version: String,
-    /// The seed of everything left to chance.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How often everything was repeated with other seeds; 1 for once.
+    /// How often everything was run, each time with another seed.
     pub repeats: usize,
-    /// The measure by which parameters were chosen, on validation queries only.
+    /// The metric by which parameters were chosen, on validation queries only.
     pub selection: String,
-    /// All measures, by name; the first [`shown`](Findings::shown) are those asked for, the rest serve the curves.
+    /// All metrics, by name. The first [`shown`](Findings::shown) are those asked for; the others are for the curves.
     pub metrics: Vec<String>,
-    /// How many of the measures were asked for.
+    /// How many of the metrics were asked for.
     pub shown: usize,
     /// The preset named in the experiment.
     pub preset: String,
-    /// The conventions of the measures.
+    /// The conventions of the metrics.
     pub conventions: Conventions,
-    /// The system that others are compared with, by number; the best by the selection measure unless one is named.
+    /// The system that the others are compared with, by number: the one named in the experiment, or the best by the
+    /// selection metric.
     pub baseline: usize,
     /// The systems, in the order of the experiment: learners first, then external ones.
     pub systems: Vec<SystemInfo>,
     /// One entry per data set.
     pub data: Vec<DataFindings>,
-    /// All data sets taken together, each query counting once: the microaverage. None with a single data set, or where two share a file.
+    /// All data sets together, each query counting once: the microaverage. None with a single data set, or where two
+    /// data sets share a file.
     pub pooled: Option<Standing>,
-    /// Figures that were expected, and whether they came.
+    /// Expected figures, and whether they were reached.
     pub expectations: Vec<Expectation>,
     /// Jobs that failed, a sentence each.
     pub failures: Vec<String>,
@@ -54,14 +57,14 @@ impl Findings {
     }
 }
 
-/// One system: a learner with its settings, or scores from elsewhere.
+/// One system: a learner with its settings, or external scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemInfo {
-    /// What tables call it; no two alike.
+    /// Its unique name in tables.
     pub name: String,
-    /// The learner's name; none for scores from elsewhere.
+    /// The learner's name; none for external scores.
     pub learner: Option<String>,
-    /// The learner's title, or what the experiment says of the scores.
+    /// The learner's title, or the description of the scores in the experiment.
     pub title: String,
 }
 
@@ -70,7 +73,7 @@ pub struct SystemInfo {
 pub struct DataFindings {
     /// The data set's name in the experiment.
     pub name: String,
-    /// What is in it, after cleaning.
+    /// Its size and labels, after cleaning.
     pub summary: DataSummary,
     /// Number of folds.
     pub folds: usize,
@@ -78,64 +81,67 @@ pub struct DataFindings {
     pub query_ids: Vec<String>,
     /// The fold of each of them, from 0.
     pub query_folds: Vec<usize>,
-    /// Means, intervals and comparisons of the systems.
+    /// Means, confidence intervals and comparisons of the systems.
     pub standing: Standing,
-    /// What each system did, in the order of [`Findings::systems`].
+    /// The results of each system, in the order of [`Findings::systems`].
     pub systems: Vec<SystemFindings>,
 }
 
-/// What is in a data set.
+/// The size and the labels of a data set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataSummary {
-    /// Queries, over all parts.
+    /// Queries, over all splits.
     pub queries: usize,
-    /// Documents, over all parts.
+    /// Documents, over all splits.
     pub documents: usize,
     /// Feature columns.
     pub features: usize,
-    /// Every grade with its number of documents, ascending.
+    /// Every label with its number of documents, ascending.
     pub grades: Vec<(f32, usize)>,
-    /// Least, median and greatest number of documents of a query.
+    /// Smallest, median and largest number of documents per query.
     pub documents_per_query: (usize, f64, usize),
-    /// Queries without a document of grade 1 or more.
+    /// Queries without a document with a label of 1 or more.
     pub queries_without_relevant: usize,
-    /// How it was scaled and cleaned, and what went, a sentence each.
+    /// How it was normalized and cleaned, and how much was removed, a sentence each.
     pub preparation: Vec<String>,
+    /// What the reader noticed in the files, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
-/// Systems beside each other on the same queries.
+/// Systems side by side on the same queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
-    /// Queries they stand on.
+    /// Number of queries.
     pub queries: usize,
-    /// `means[system][metric]`, over queries; none where a system failed or the measure skips every query.
-    pub means: Vec<Vec<Option<f64>>>,
-    /// The same as the mean of the folds' means, as papers print it.
-    pub fold_means: Vec<Vec<Option<f64>>>,
-    /// `intervals[system]` of the selection measure's mean; none where the system failed.
-    pub intervals: Vec<Option<Interval>>,
-    /// Systems that did not fail, best first by the selection measure.
+    /// Means over queries.
+    pub means: SystemMeans,
+    /// Means of the folds' means, as papers report them.
+    pub fold_means: SystemMeans,
+    /// For each system, the 95 % confidence interval of the selection metric's mean; none where the system failed.
+    pub intervals: Vec<Option<ConfidenceInterval>>,
+    /// Systems that did not fail, best first by the selection metric.
     pub order: Vec<usize>,
-    /// Every other system against the best, by the selection measure; numbers count in `order`.
+    /// Every other system against the best, by the selection metric; systems are numbered by their place in `order`.
     pub against_best: Option<Comparison>,
-    /// All pairs, by the selection measure; numbers count in `order`.
+    /// All pairs, by the selection metric; systems are numbered by their place in `order`.
     pub all_pairs: Option<Comparison>,
 }
 
-/// What one system did on one data set.
+/// The results of one system on one data set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemFindings {
-    /// `values[metric][query]` on the test queries, the mean over repeats; none where skipped or failed.
-    pub values: Vec<Vec<Option<f64>>>,
-    /// What was chosen for each fold and repeat.
+    /// The values on the test queries, each the mean over repeats.
+    pub values: PerQuery,
+    /// The parameters chosen for each fold and repeat.
     pub chosen: Vec<Chosen>,
     /// Every setting that was tried.
     pub trials: Vec<Trial>,
-    /// How training went, where the learner told.
+    /// Training curves, for learners that report progress.
     pub curves: Vec<Curve>,
-    /// The test queries it did worst on, the worst first, at most ten.
+    /// The test queries with the lowest values, lowest first, at most ten.
     pub worst: Vec<WorstQuery>,
-    /// Whether a time limit cut training short in any fold: such results depend on the clock.
+    /// Whether a time limit cut training short in any fold. Such results depend on the clock.
     pub cut_short: bool,
 }
 
@@ -148,7 +154,7 @@ pub struct Chosen {
     pub repeat: usize,
     /// All parameters, defaults included.
     pub parameters: toml::Table,
-    /// The selection measure on the validation queries; none without any.
+    /// The selection metric on the validation queries; none where there are no validation queries.
     pub valid: Option<f64>,
 }
 
@@ -161,9 +167,10 @@ pub struct Trial {
     pub repeat: usize,
     /// The parameters that the search varies.
     pub parameters: toml::Table,
-    /// The share of the training queries used: 1, or less in successive halving.
-    pub share: f64,
-    /// The selection measure on the validation queries; none where training failed.
+    /// The fraction of the training queries used: 1, or less in successive halving.
+    #[serde(alias = "share")]
+    pub fraction: f64,
+    /// The selection metric on the validation queries; none where training failed.
     pub valid: Option<f64>,
 }
 
@@ -180,16 +187,16 @@ pub struct Curve {
     pub points: Vec<(u64, f64)>,
 }
 
-/// A query that a system did badly on.
+/// A test query on which a system did badly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorstQuery {
     /// Its number in [`DataFindings::query_ids`].
     pub query: usize,
-    /// The selection measure.
+    /// The selection metric.
     pub value: f64,
-    /// The first documents as the system ranked them, at most ten.
+    /// The documents that the system ranked first, at most ten.
     pub top: Vec<RankedDocument>,
-    /// The highest grades of the query, descending, as many as there are in `top`.
+    /// The highest labels of the query, descending, as many as there are documents in `top`.
     pub best_grades: Vec<f32>,
 }
 
@@ -198,47 +205,47 @@ pub struct WorstQuery {
 pub struct RankedDocument {
     /// Its id, or its number in the query, from 1.
     pub id: String,
-    /// Its grade.
+    /// Its label.
     pub grade: f32,
     /// Its score.
     pub score: f64,
 }
 
-/// A figure that was expected.
+/// An expected figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
     /// The data set's name.
     pub data: String,
     /// The system's name.
     pub system: String,
-    /// The measure.
+    /// The metric.
     pub metric: String,
-    /// What was expected of the mean of the folds' means.
+    /// The expected mean of the folds' means.
     pub value: f64,
-    /// How far off it may be.
+    /// The largest allowed difference.
     pub within: f64,
     /// Where the figure comes from; may be empty.
     pub source: String,
-    /// What came; none where the system failed.
+    /// The mean found; none where the system failed.
     pub found: Option<f64>,
-    /// Whether it came within the limits.
+    /// Whether the difference is allowed.
     pub met: bool,
 }
 
-/// How long things took and how much memory they needed: different in every run.
+/// Seconds and memory; different in every run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// One entry per data set and system, in the order of the experiment.
     pub systems: Vec<SystemTimes>,
     /// Threads used.
     pub threads: usize,
-    /// Whether jobs ran one after another, so that their times can be compared.
+    /// Whether jobs ran one at a time, so that their times can be compared.
     pub one_at_a_time: bool,
-    /// The most memory the process held, in bytes, where the system tells.
+    /// The peak memory of the process in bytes, where the operating system reports it.
     pub peak_bytes: Option<u64>,
 }
 
-/// How long one system took on one data set, summed over folds and repeats.
+/// The seconds of one system on one data set, summed over folds and repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemTimes {
     /// The data set's name.
@@ -247,8 +254,8 @@ pub struct SystemTimes {
     pub system: String,
     /// Seconds of all trials of the search.
     pub search_seconds: f64,
-    /// Seconds of training the chosen settings; none for scores from elsewhere that do not tell.
+    /// Seconds of training with the chosen settings; none for external scores without times.
     pub train_seconds: Option<f64>,
-    /// Seconds of scoring the test queries; none for scores from elsewhere.
+    /// Seconds of scoring the test queries; none for external scores.
     pub score_seconds: Option<f64>,
 }

@@ -1,16 +1,17 @@
-//! One job: train a setting, and measure it on validation or test queries.
+//! One job: train a setting, and evaluate it on validation or test queries.
 
-use super::findings::{Curve, RankedDocument};
-use super::journal::{Tested, Tried, Worst};
-use super::material::FoldData;
+use super::findings::{Curve, RankedDocument, WorstQuery};
+use super::journal::{FoldResult, TestResult, TrialResult};
+use super::prepared::FoldData;
+use super::values::PerQuery;
 use crate::data::{Dataset, Query, SplitOrder, split};
 use crate::error::{Error, Result};
 use crate::metrics::{Metric, evaluate};
-use crate::models::Outcome;
-use crate::models::Ranker;
+use crate::models::{Outcome, Ranker};
 use crate::rank::Ranking;
 use crate::recipe::{Start, Trainer};
 use crate::watch::{Step, Stop, Watch};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -20,107 +21,162 @@ pub(super) const WORST: usize = 10;
 /// The most points kept of a training curve.
 const CURVE_POINTS: usize = 400;
 
+/// Names of the figure in a model's record that is the iteration kept by early stopping.
+const BEST_ITERATION: [&str; 2] = ["best iteration", "best round"];
+
 /// What training needs beside the data.
 pub(super) struct Setting<'a> {
-    pub(super) trainer: &'a Trainer,
+    pub(super) trainer: Trainer,
     pub(super) metrics: &'a [Box<dyn Metric>],
-    /// Which of the measures parameters are chosen by.
+    /// Which of the metrics parameters are chosen by.
     pub(super) selection: usize,
-    pub(super) seed: u64,
     pub(super) time_limit: Option<Duration>,
-    /// Whether no other job runs beside it.
+    /// Whether no other job runs at the same time.
     pub(super) alone: bool,
 }
 
-/// A model and how it was come by.
-struct Trained {
-    fitted: Ranker,
+/// A trained model and how training went.
+pub(super) struct Trained {
+    pub(super) ranker: Ranker,
     recorder: Recorder,
     seconds: f64,
 }
 
 impl Trained {
     fn cut_short(&self) -> bool {
-        self.fitted.record.outcome == Outcome::Interrupted
+        self.ranker.record.outcome == Outcome::Interrupted
+    }
+
+    fn best_iteration(&self) -> Option<f64> {
+        let figures = &self.ranker.record.figures;
+        figures.iter().find(|(name, _)| BEST_ITERATION.contains(&name.as_str())).map(|(_, value)| *value)
     }
 }
 
 impl Setting<'_> {
-    /// The selection measure on the validation queries after training on a `share` of the training queries.
+    /// Trains a model: the only place of experiments and tuning where that happens. The data is normalized already;
+    /// the ranker remembers how.
+    pub(super) fn fit(
+        &self,
+        train: &Dataset,
+        valid: Option<&Dataset>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ranker> {
+        self.trainer.fit_prepared(train, valid, Start::default(), watch)
+    }
+
+    /// The selection metric on the validation queries after training on a `fraction` of the training queries.
     pub(super) fn try_out(
         &self,
         train: &Dataset,
         valid: Option<&Dataset>,
-        share: f64,
+        fraction: f64,
         stop: &Stop,
-    ) -> Result<Tried> {
-        let (all, few) =
-            (train.query_count(), (share * train.query_count() as f64).round().max(1.0) as usize);
-        let some;
-        let used = if few < all {
-            let counts = [few as f64, (all - few) as f64];
-            some = split(train, &counts, SplitOrder::Shuffled(self.seed))?.swap_remove(0);
-            &some
-        } else {
-            train
-        };
-        let trained = self.train(used, valid, stop)?;
-        let valid = self.selection_on(&trained, valid)?;
-        Ok(Tried { valid, seconds: trained.seconds, cut_short: trained.cut_short() })
+    ) -> Result<TrialResult> {
+        let sample = self.sample(train, fraction)?;
+        let trained = self.train(&sample, valid, stop)?;
+        Ok(TrialResult {
+            valid: self.selection_on(&trained, valid)?,
+            seconds: trained.seconds,
+            cut_short: trained.cut_short(),
+            folds: Vec::new(),
+        })
     }
 
-    /// How the setting does on the test queries after training on all training queries.
-    pub(super) fn test(&self, data: &FoldData, stop: &Stop) -> Result<Tested> {
-        let trained = self.train(&data.train, data.valid.as_ref(), stop)?;
-        let (valid, cut_short) = (self.selection_on(&trained, data.valid.as_ref())?, trained.cut_short());
-        let begun = Instant::now();
-        let scores = trained.fitted.model.scores(&data.test)?;
-        let score_seconds = begun.elapsed().as_secs_f64();
-        let values = evaluate(&data.test, &scores, self.metrics)?.values;
-        Ok(Tested {
-            worst: worst(&data.test, &scores, &values[self.selection]),
+    /// The scores of held-out queries after training on a `fraction` of the training queries, and how it went.
+    pub(super) fn score_held_out(
+        &self,
+        train: &Dataset,
+        held_out: &Dataset,
+        fraction: f64,
+        stop: &Stop,
+    ) -> Result<HeldOut> {
+        let sample = self.sample(train, fraction)?;
+        let trained = self.train(&sample, Some(held_out), stop)?;
+        let result = FoldResult {
+            valid: self.selection_on(&trained, Some(held_out))?,
+            best_iteration: trained.best_iteration(),
+        };
+        Ok(HeldOut {
+            scores: trained.ranker.model.scores(held_out)?,
+            result,
+            seconds: trained.seconds,
+            cut_short: trained.cut_short(),
+        })
+    }
+
+    /// Trains on all training queries and evaluates on the test queries.
+    pub(super) fn test(&self, data: &FoldData<'_>, stop: &Stop) -> Result<(TestResult, Ranker)> {
+        let trained = self.train(&data.train, data.valid.as_deref(), stop)?;
+        let (valid, cut_short) = (self.selection_on(&trained, data.valid.as_deref())?, trained.cut_short());
+        let started = Instant::now();
+        let scores = trained.ranker.model.scores(&data.test)?;
+        let score_seconds = started.elapsed().as_secs_f64();
+        let values = PerQuery::new(evaluate(&data.test, &scores, self.metrics)?.values);
+        let result = TestResult {
+            worst: worst(&data.test, &scores, values.metric(self.selection)),
             values,
             curve: trained.recorder.curve(),
             valid,
             cut_short,
+            model: None,
             threads: rayon::current_num_threads(),
             alone: self.alone,
             train_seconds: trained.seconds,
             score_seconds,
-        })
+        };
+        Ok((result, trained.ranker))
     }
 
     fn train(&self, train: &Dataset, valid: Option<&Dataset>, stop: &Stop) -> Result<Trained> {
-        let begun = Instant::now();
-        let deadline = self.time_limit.map(|limit| begun + limit);
+        let started = Instant::now();
+        let deadline = self.time_limit.map(|limit| started + limit);
         let mut recorder = Recorder::new(stop.until(deadline));
-        let trainer = self.trainer.with_seed(self.seed);
-        // A learner that panics has a bug; the other jobs are none the worse for it.
-        let fitted = catch_unwind(AssertUnwindSafe(|| {
-            trainer.fit_prepared(train, valid, Start::default(), &mut recorder)
-        }))
-        .unwrap_or_else(|panic| Err(Error::data(format!("the learner broke down: {}", words_of(&panic)))))?;
+        // A panic is a bug in the learner. It must not end the other jobs.
+        let fit = || self.fit(train, valid, &mut recorder);
+        let ranker = catch_unwind(AssertUnwindSafe(fit)).unwrap_or_else(|panic| {
+            Err(Error::data(format!("the learner panicked: {}", panic_message(&*panic))))
+        })?;
         if stop.requested() {
             return Err(Error::interrupted("stopped"));
         }
-        Ok(Trained { fitted, recorder, seconds: begun.elapsed().as_secs_f64() })
+        Ok(Trained { ranker, recorder, seconds: started.elapsed().as_secs_f64() })
+    }
+
+    /// A random `fraction` of the queries, at least one.
+    fn sample<'d>(&self, train: &'d Dataset, fraction: f64) -> Result<Cow<'d, Dataset>> {
+        let all = train.query_count();
+        let few = (fraction * all as f64).round().max(1.0) as usize;
+        if few >= all {
+            return Ok(Cow::Borrowed(train));
+        }
+        let counts = [few as f64, (all - few) as f64];
+        Ok(Cow::Owned(split(train, &counts, SplitOrder::Shuffled(self.trainer.seed()))?.swap_remove(0)))
     }
 
     fn selection_on(&self, trained: &Trained, data: Option<&Dataset>) -> Result<Option<f64>> {
         let Some(data) = data else { return Ok(None) };
-        let scores = trained.fitted.model.scores(data)?;
+        let scores = trained.ranker.model.scores(data)?;
         Ok(evaluate(data, &scores, &self.metrics[self.selection..=self.selection])?.mean(0))
     }
 }
 
-/// What a panic said.
-fn words_of(panic: &(dyn std::any::Any + Send)) -> &str {
+/// The scores of held-out queries and how training went.
+pub(super) struct HeldOut {
+    pub(super) scores: Vec<f64>,
+    pub(super) result: FoldResult,
+    pub(super) seconds: f64,
+    pub(super) cut_short: bool,
+}
+
+/// The message of a panic.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it does not say why")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it gave no message")
 }
 
 /// The worst queries with the documents ranked first.
-fn worst(test: &Dataset, scores: &[f64], values: &[Option<f64>]) -> Vec<Worst> {
+fn worst(test: &Dataset, scores: &[f64], values: &[Option<f64>]) -> Vec<WorstQuery> {
     let mut order: Vec<(f64, usize)> =
         values.iter().enumerate().filter_map(|(q, value)| value.map(|v| (v, q))).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -131,7 +187,7 @@ fn worst(test: &Dataset, scores: &[f64], values: &[Option<f64>]) -> Vec<Worst> {
         .collect()
 }
 
-fn worst_query(query: Query<'_>, scores: &[f64], value: f64) -> Worst {
+fn worst_query(query: Query<'_>, scores: &[f64], value: f64) -> WorstQuery {
     let labels = query.labels();
     let ranking = Ranking::by_scores(scores);
     let document = |&d: &u32| {
@@ -142,7 +198,7 @@ fn worst_query(query: Query<'_>, scores: &[f64], value: f64) -> Worst {
     let mut best_grades = labels.to_vec();
     best_grades.sort_by(|a, b| b.total_cmp(a));
     best_grades.truncate(WORST);
-    Worst {
+    WorstQuery {
         query: query.index(),
         value,
         top: ranking.order().iter().take(WORST).map(document).collect(),
@@ -150,7 +206,7 @@ fn worst_query(query: Query<'_>, scores: &[f64], value: f64) -> Worst {
     }
 }
 
-/// Keeps the steps of a training, every one at first and ever fewer as they grow many.
+/// Records the progress of training: every step at first, then ever fewer so that memory stays bounded.
 struct Recorder {
     stop: Stop,
     what: String,

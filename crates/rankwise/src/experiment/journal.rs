@@ -1,8 +1,9 @@
-//! The journal: every finished job, on disk before the next begins, so that a killed run can go on.
+//! The journal: every finished job is written to disk at once, so that a killed run can be resumed.
 //!
-//! One JSON document a line. The first line says which experiment it is; a last line that was cut off is dropped.
+//! One JSON document per line. The first line identifies the experiment; an incomplete last line is dropped.
 
-use super::findings::{Curve, RankedDocument};
+use super::findings::{Curve, WorstQuery};
+use super::values::PerQuery;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -11,49 +12,54 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What a finished job left.
+/// The result of a finished job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Finished {
+pub(super) enum JobResult {
     /// A setting was tried.
-    Trial(Tried),
+    Trial(TrialResult),
     /// The chosen setting was trained and tested.
-    Test(Tested),
+    Test(TestResult),
 }
 
 /// How a setting did on the validation queries.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tried {
-    /// The selection measure; none where it skips every query, or there are none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TrialResult {
+    /// The selection metric; none where it skips every query, or there are no validation queries.
     pub(super) valid: Option<f64>,
     pub(super) seconds: f64,
     pub(super) cut_short: bool,
+    /// The metric on each fold and the iteration kept there, in tuning by cross-validation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) folds: Vec<FoldResult>,
+}
+
+/// How a setting did on the held-out queries of one fold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct FoldResult {
+    /// The selection metric; none where it skips every query.
+    pub(super) valid: Option<f64>,
+    /// The iteration that early stopping kept, where the learner stops early.
+    pub(super) best_iteration: Option<f64>,
 }
 
 /// How a chosen setting did on the test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tested {
-    /// `[metric][query]`.
-    pub(super) values: Vec<Vec<Option<f64>>>,
-    /// The worst queries by number in the fold, the worst first.
-    pub(super) worst: Vec<Worst>,
+pub(super) struct TestResult {
+    pub(super) values: PerQuery,
+    /// The queries with the lowest values, lowest first; numbered within the fold.
+    pub(super) worst: Vec<WorstQuery>,
     pub(super) curve: Option<Curve>,
     pub(super) valid: Option<f64>,
     pub(super) cut_short: bool,
-    /// How many threads worked, and whether on this job alone: what its times are worth.
+    /// The checksum of the model's file, where it was kept.
+    #[serde(default)]
+    pub(super) model: Option<String>,
+    /// How many threads worked, and whether on this job alone: whether its times can be compared.
     pub(super) threads: usize,
     pub(super) alone: bool,
     pub(super) train_seconds: f64,
     pub(super) score_seconds: f64,
-}
-
-/// A query that went badly.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Worst {
-    pub(super) query: usize,
-    pub(super) value: f64,
-    pub(super) top: Vec<RankedDocument>,
-    pub(super) best_grades: Vec<f32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,24 +71,24 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct Line {
     job: String,
-    finished: Finished,
+    finished: JobResult,
 }
 
 /// The jobs finished before, and a file that takes those finished now.
 pub(super) struct Journal {
     path: PathBuf,
-    before: HashMap<String, Finished>,
+    before: HashMap<String, JobResult>,
     file: Mutex<File>,
 }
 
 impl Journal {
-    /// Opens the journal at `path` and goes on with it; begins one where there is none. `experiment` stands for
-    /// everything that all jobs depend on: a journal of another one is refused.
+    /// Opens the journal at `path` to continue it, or creates one. `experiment` is a fingerprint of everything that
+    /// all jobs depend on; a journal with another fingerprint is rejected.
     pub(super) fn open(path: &Path, experiment: &str) -> Result<Journal> {
         let refused = |e| Error::io("use the journal", path, e);
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
         if file.try_lock().is_err() {
-            return Err(Error::data(format!("{} is in use: another run is under way there", path.display())));
+            return Err(Error::data(format!("{} is in use: another run is writing to it", path.display())));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(refused)?;
@@ -96,13 +102,13 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), before, file: Mutex::new(file) })
     }
 
-    /// What `job` left, if it finished in an earlier run.
-    pub(super) fn finished(&self, job: &str) -> Option<&Finished> {
+    /// The result of `job`, if it finished in an earlier run.
+    pub(super) fn finished(&self, job: &str) -> Option<&JobResult> {
         self.before.get(job)
     }
 
-    /// Notes, on disk, that a job has finished.
-    pub(super) fn add(&self, job: &str, finished: &Finished) -> Result<()> {
+    /// Writes the result of a finished job to disk. A later result of the same job replaces an earlier one.
+    pub(super) fn add(&self, job: &str, finished: &JobResult) -> Result<()> {
         let line = Line { job: job.to_owned(), finished: finished.clone() };
         let mut file = self.file.lock().unwrap_or_else(|e| e.into_inner());
         put(&mut file, &line).map_err(|e| Error::io("add to the journal", &self.path, e))
@@ -116,10 +122,10 @@ fn put(file: &mut File, line: &impl Serialize) -> std::io::Result<()> {
     file.sync_data()
 }
 
-fn read(bytes: &[u8], path: &Path, experiment: &str) -> Result<HashMap<String, Finished>> {
+fn read(bytes: &[u8], path: &Path, experiment: &str) -> Result<HashMap<String, JobResult>> {
     let damaged = |line: usize| {
         Error::data(format!(
-            "{}:{line}:1: the journal is damaged here; begin anew with --fresh",
+            "{}:{line}:1: the journal is damaged here; delete it to start over",
             path.display()
         ))
     };
@@ -128,8 +134,8 @@ fn read(bytes: &[u8], path: &Path, experiment: &str) -> Result<HashMap<String, F
         let head: Head = serde_json::from_slice(first).map_err(|_| damaged(1))?;
         if head.experiment != experiment {
             return Err(Error::data(format!(
-                "{} belongs to another experiment, other data or another version of Rankwise; write to another \
-                 directory, or begin anew with --fresh",
+                "{} belongs to another experiment, other data or another build of Rankwise; write to another \
+                 directory, or delete it to start over",
                 path.display()
             )));
         }
@@ -146,12 +152,17 @@ fn read(bytes: &[u8], path: &Path, experiment: &str) -> Result<HashMap<String, F
 mod tests {
     use super::*;
 
-    fn trial(value: f64) -> Finished {
-        Finished::Trial(Tried { valid: Some(value), seconds: 0.25, cut_short: false })
+    fn trial(value: f64) -> JobResult {
+        JobResult::Trial(TrialResult {
+            valid: Some(value),
+            seconds: 0.25,
+            cut_short: false,
+            folds: Vec::new(),
+        })
     }
 
     #[test]
-    fn a_journal_cut_anywhere_goes_on_from_its_last_whole_line() {
+    fn a_journal_cut_anywhere_continues_after_its_last_complete_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
         let journal = Journal::open(&path, "x").unwrap();
@@ -174,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn another_experiment_and_damage_are_refused() {
+    fn a_journal_of_another_experiment_or_a_damaged_one_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal");
         Journal::open(&path, "x").unwrap().add("a", &trial(0.5)).unwrap();
@@ -182,7 +193,7 @@ mod tests {
         assert!(other.contains("another experiment"), "{other}");
         let held = Journal::open(&path, "x").unwrap();
         let second = Journal::open(&path, "x").err().unwrap().to_string();
-        assert!(second.contains("another run is under way"), "{second}");
+        assert!(second.contains("another run is writing"), "{second}");
         drop(held);
         let mut bytes = std::fs::read(&path).unwrap();
         let middle = bytes.len() - 20;

@@ -1,5 +1,7 @@
-//! Is it better, or luck? Folds, grids, jobs and tables: running experiments, comparing systems, and telling
-//! differences from noise.
+//! Is it better, or luck? Running experiments over folds and settings, comparing systems, and testing whether
+//! differences are significant.
+
+#![warn(unreachable_pub)]
 
 mod assemble;
 pub mod compare;
@@ -9,8 +11,10 @@ mod external;
 pub mod findings;
 mod job;
 mod journal;
-mod material;
+mod kept_models;
+mod prepared;
 pub mod report;
+mod results;
 pub mod run;
 pub mod search;
 pub mod significance;
@@ -18,9 +22,12 @@ pub mod spec;
 pub mod standing;
 pub mod study;
 pub mod tune;
+pub mod values;
 
-pub use compare::{Comparison, Options, System};
+pub use compare::{Comparison, ComparisonOptions, SystemValues};
 pub use findings::{Findings, Times};
-pub use run::{Experiment, JobDone, Manifest, Observer};
+pub use kept_models::{ChosenModel, TrainCommand};
+pub use run::{Experiment, JobDone, Manifest, Observer, RunOptions};
 pub use spec::Spec;
-pub use tune::{Tuned, Tuning};
+pub use tune::{Tuned, TunedIterations, TunedTrial, Tuning, Validation};
+pub use values::{PerQuery, SystemMeans};

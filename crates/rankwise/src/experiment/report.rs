@@ -1,7 +1,7 @@
-//! The report of an experiment: one HTML file that holds everything it shows and asks the network for nothing.
+//! The report of an experiment: one self-contained HTML file that loads nothing from the network.
 //!
-//! The page is a fixed template with style sheet and scripts inlined; the findings lie in it as JSON, and the scripts
-//! draw from that. Scripts put names into the page as text, never as markup.
+//! The page is a fixed template with inlined style sheet and scripts. It holds the findings as JSON, and the scripts
+//! draw them. Scripts insert names as text, never as markup.
 
 use super::findings::{Curve, DataFindings, Findings, SystemFindings, Times};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use std::io;
 
 const TEMPLATE: &str = include_str!("report/report.html");
 const STYLE: &str = include_str!("report/report.css");
-/// The order matters: each file uses only what stands before it, and the last one draws the page.
+/// The order matters: each file uses only what earlier ones define, and the last one draws the page.
 const SCRIPTS: [&str; 8] = [
     include_str!("report/base.js"),
     include_str!("report/chart.js"),
@@ -22,10 +22,10 @@ const SCRIPTS: [&str; 8] = [
     include_str!("report/page.js"),
 ];
 
-/// Numbers are rounded to so many significant digits: fine enough that values which differ in a measure still do.
+/// Numbers are rounded to this many significant digits, so that different values of a metric stay different.
 const DIGITS: usize = 8;
 
-/// A training curve keeps at most about so many points: more than a screen shows.
+/// A training curve keeps at most about this many points, more than a screen shows.
 const CURVE_POINTS: usize = 250;
 
 /// The report as one self-contained HTML file.
@@ -51,7 +51,7 @@ pub fn html(findings: &Findings, times: &Times) -> String {
     page
 }
 
-/// What the scripts read.
+/// The data that the scripts read.
 #[derive(Serialize)]
 struct Embedded<'a> {
     findings: Findings,
@@ -60,8 +60,8 @@ struct Embedded<'a> {
     seed: String,
 }
 
-/// The JSON, safe inside a `script` element: `<`, `>`, `&` and the line separators occur only within strings, where
-/// escapes can stand for them.
+/// The JSON, safe inside a `script` element: `<`, `>`, `&` and line separators occur only within strings, where they
+/// are escaped.
 fn embed(findings: &Findings, times: &Times) -> String {
     let embedded = Embedded { findings: essentials(findings), times, seed: findings.seed.to_string() };
     let mut bytes = Vec::new();
@@ -78,7 +78,7 @@ fn embed(findings: &Findings, times: &Times) -> String {
     safe
 }
 
-/// The findings without what the report does not show: the queries' values of all measures but the selection one, and
+/// The findings without what the report does not show: per-query values of all metrics but the selection metric, and
 /// most points of long training curves.
 fn essentials(findings: &Findings) -> Findings {
     let selection = findings.metrics.iter().position(|m| *m == findings.selection);
@@ -116,11 +116,8 @@ fn data_essentials(data: &DataFindings, selection: Option<usize>) -> DataFinding
 }
 
 fn system_essentials(system: &SystemFindings, selection: Option<usize>) -> SystemFindings {
-    let kept = |(metric, values): (usize, &Vec<Option<f64>>)| {
-        if Some(metric) == selection { values.clone() } else { Vec::new() }
-    };
     SystemFindings {
-        values: system.values.iter().enumerate().map(kept).collect(),
+        values: system.values.only(selection),
         chosen: system.chosen.clone(),
         trials: system.trials.clone(),
         curves: system.curves.iter().map(thinned).collect(),
@@ -148,7 +145,7 @@ impl Formatter for Rounding {
     }
 }
 
-/// Text as it may stand in an element or a quoted attribute.
+/// Text escaped for an element or a quoted attribute.
 fn escape_markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

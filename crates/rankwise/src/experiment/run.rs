@@ -1,20 +1,22 @@
 //! Running an experiment: data sets × folds × systems × settings × repeats.
 //!
-//! Settings are chosen on validation queries; only the chosen one meets the test queries, in a job of its own. Jobs
-//! of one fold run side by side on the current thread pool, and inside each other's gaps, unless the experiment
-//! asks for one at a time. Every finished job is journaled.
+//! Settings are chosen on validation queries. Only the chosen one is evaluated on the test queries, in a job of its own.
+//! Jobs of one fold run in parallel on the current thread pool, unless the experiment asks for one at a time. Every
+//! finished job is written to the journal.
 
 use super::directory::{JOURNAL, write_manifest};
 use super::findings::{Chosen, Findings, Times, Trial};
 use super::job::Setting;
-use super::journal::{Finished, Journal, Tested, Tried};
-use super::material::{FoldData, Material, checksums};
-use super::search::{self, Rung};
+use super::journal::{JobResult, Journal, TestResult, TrialResult};
+use super::kept_models::KeptModels;
+use super::prepared::{FoldData, PreparedData, checksums};
+use super::results::{DataResults, FoldResults, RunResults, SystemRun};
+use super::search::{Attempt, Candidates, Choice};
 use super::spec::{DataSpec, Spec};
 use crate::card;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::{Conventions, Metric, parse, parse_list, preset};
-use crate::recipe::{Recipe, Trainer};
+use crate::recipe::Recipe;
 use crate::rng;
 use crate::watch::Stop;
 use rayon::prelude::*;
@@ -22,7 +24,6 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use toml::Table;
 
 /// A job that has just finished, for a progress display.
 #[derive(Debug, Clone, Copy)]
@@ -33,24 +34,36 @@ pub struct JobDone<'a> {
     pub total: usize,
     /// What it was: data set, fold, repeat, learner and parameters.
     pub what: &'a str,
-    /// The selection measure it reached on the validation queries.
+    /// The selection metric on the validation queries.
     pub value: Option<f64>,
 }
 
-/// Who watches an experiment run.
+/// Watches an experiment run.
 pub struct Observer<'a> {
-    /// Raised to end the run; what is finished is journaled.
+    /// Raised to end the run; finished jobs are in the journal.
     pub stop: &'a Stop,
-    /// Told of every job that finishes, from several threads.
+    /// Called for every job that finishes, from several threads.
     pub done: &'a (dyn Fn(JobDone<'_>) + Sync),
 }
 
-/// What the run was made from: enough to make it again.
+/// Where a run writes.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOptions<'a> {
+    /// The directory of the journal and the manifest.
+    pub directory: &'a Path,
+    /// The command that was typed, for the manifest.
+    pub command: &'a str,
+    /// Where to keep the chosen model of every data set, system, fold and repeat, as
+    /// `DATA/SYSTEM/fold-N.json`, or `DATA/SYSTEM/fold-N-repeat-M.json` with repeats. None keeps no models.
+    pub keep_models: Option<&'a Path>,
+}
+
+/// What a run was made from: enough to repeat it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Manifest {
     /// The version of Rankwise.
     pub version: &'static str,
-    /// Which build of the program ran it: results of another build are not gone on with.
+    /// The build of the program; a run of another build is not resumed.
     pub program: String,
     /// The experiment as it was read, defaults included.
     pub experiment: Spec,
@@ -58,40 +71,35 @@ pub struct Manifest {
     pub files: Vec<(PathBuf, String)>,
 }
 
-/// The parts of an experiment, loaded and checked.
+/// An experiment, loaded and checked.
 pub struct Experiment {
     pub(super) spec: Spec,
     pub(super) metrics: Vec<Box<dyn Metric>>,
     pub(super) shown: usize,
     pub(super) selection: usize,
     pub(super) conventions: Conventions,
-    pub(super) material: Vec<Material>,
-    candidates: Vec<Candidates>,
+    pub(super) data: Vec<PreparedData>,
+    pub(super) systems: Vec<LearnerSystem>,
     manifest: Manifest,
 }
 
 /// A learner and the settings to try.
-struct Candidates {
-    /// What each setting changes.
-    varied: Vec<Table>,
-    /// Each setting, ready to train.
-    trainers: Vec<Trainer>,
-    rungs: Vec<Rung>,
+pub(super) struct LearnerSystem {
+    /// The learner's name.
+    pub(super) learner: String,
+    candidates: Candidates,
 }
 
-/// What a run left, before it is summed up: `[data][fold][learner][repeat]`.
-pub(super) type Raw = Vec<Vec<Vec<Vec<Result<SystemRun>>>>>;
+impl LearnerSystem {
+    /// Whether parameters are searched for.
+    fn is_searched(&self) -> bool {
+        self.candidates.varied.len() > 1
+    }
 
-/// One system on one fold in one repeat.
-pub(super) struct SystemRun {
-    pub(super) chosen: Chosen,
-    pub(super) trials: Vec<Trial>,
-    /// Settings that failed, a sentence each.
-    pub(super) failures: Vec<String>,
-    pub(super) search_seconds: f64,
-    /// Whether a time limit cut any training short, in the search or after it.
-    pub(super) cut_short: bool,
-    pub(super) tested: Tested,
+    /// Jobs per fold and repeat.
+    fn jobs(&self) -> usize {
+        if self.is_searched() { self.candidates.trials() + 1 } else { 1 }
+    }
 }
 
 impl Experiment {
@@ -100,39 +108,35 @@ impl Experiment {
     pub fn load(spec: Spec, program: &str) -> Result<Experiment> {
         let mut conventions = preset(&spec.preset)?;
         for (key, value) in &spec.conventions {
-            conventions.set(key, value.to_string().trim_matches('"'))?;
+            conventions.set(key, convention_text(value).as_str())?;
         }
-        let Measures { metrics, shown, selection } = Measures::of(&spec, &conventions)?;
+        let MetricList { metrics, shown, selection } = MetricList::of(&spec, &conventions)?;
         let names: Vec<String> = metrics.iter().map(|m| m.name()).collect();
         if let Some(other) = spec.expectations.iter().find(|e| !names.contains(&e.metric)) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            return Err(card::unknown("measure in [[expect]]", &other.metric, &names));
+            return Err(card::unknown("metric in [[expect]]", &other.metric, &names));
         }
-        let candidates = spec.learners.iter().map(|l| {
-            let varied = search::settings(&spec.search, &l.grid, rng::derive(spec.seed, &[SEARCH]))?;
-            let trainer = |over: &Table| {
-                let recipe = Recipe::new(&l.name).set_all(overlaid(&l.set, over));
-                recipe.metric(&spec.selection).conventions(conventions.clone()).check()
-            };
-            let trainers = varied.iter().map(trainer).collect::<Result<_>>()?;
-            let rungs = search::rungs(&spec.search, varied.len());
-            Ok(Candidates { varied, trainers, rungs })
+        let systems = spec.learners.iter().map(|l| {
+            let recipe = Recipe::new(&l.name).set_all(l.set.clone());
+            let recipe = recipe.metric(&spec.selection).conventions(conventions.clone());
+            let candidates = Candidates::new(&recipe, &l.grid, &spec.search, spec.seed)?;
+            Ok(LearnerSystem { learner: l.name.clone(), candidates })
         });
-        let candidates: Vec<Candidates> = candidates.collect::<Result<_>>()?;
-        let material = spec.data.iter().map(|d| Material::load(d, spec.seed)).collect::<Result<Vec<_>>>()?;
-        if let Some(blind) = material.iter().find(|m| !m.can_choose())
-            && candidates.iter().any(|c| c.varied.len() > 1)
+        let systems: Vec<LearnerSystem> = systems.collect::<Result<_>>()?;
+        let data = spec.data.iter().map(|d| PreparedData::load(d, spec.seed)).collect::<Result<Vec<_>>>()?;
+        if let Some(blind) = data.iter().find(|d| !d.has_validation())
+            && systems.iter().any(LearnerSystem::is_searched)
         {
             return Err(Error::parameter(format!(
-                "data set `{}` has no validation queries, so no parameter can be chosen on it: give `valid`, or \
-                 one setting per learner",
+                "data set `{}` has no validation queries, so no parameter can be chosen on it; add `valid` files, or \
+                 give each learner a single setting",
                 blind.name
             )));
         }
         let files = spec.data.iter().map(checksums).collect::<Result<Vec<_>>>()?.concat();
         let (version, program) = (env!("CARGO_PKG_VERSION"), program.to_owned());
         let manifest = Manifest { version, program, experiment: spec.clone(), files };
-        Ok(Experiment { spec, metrics, shown, selection, conventions, material, candidates, manifest })
+        Ok(Experiment { spec, metrics, shown, selection, conventions, data, systems, manifest })
     }
 
     /// What it is made from.
@@ -140,24 +144,33 @@ impl Experiment {
         &self.manifest
     }
 
-    /// Runs all jobs that the journal in `directory` does not have, and sums up what all of them found. `command` is
-    /// what was typed, for the manifest.
-    pub fn run(&self, directory: &Path, command: &str, observer: &Observer<'_>) -> Result<(Findings, Times)> {
-        let journal = Journal::open(&directory.join(JOURNAL), &self.fingerprint())?;
-        write_manifest(directory, &self.manifest, command)?;
-        let raw = self.run_jobs(journal, observer)?;
-        self.assemble(&raw)
+    /// Runs all jobs that the journal does not have, and summarizes the results of all of them.
+    ///
+    /// With `keep_models`, a job whose model is not in its file any more is run again.
+    pub fn run(&self, options: &RunOptions<'_>, observer: &Observer<'_>) -> Result<(Findings, Times)> {
+        let journal = Journal::open(&options.directory.join(JOURNAL), &self.fingerprint())?;
+        write_manifest(options.directory, &self.manifest, options.command)?;
+        let kept = options.keep_models.map(|directory| KeptModels::new(directory, &self.spec));
+        let results = self.run_jobs(journal, kept, observer)?;
+        self.assemble(&results)
     }
 
-    fn run_jobs(&self, journal: Journal, observer: &Observer<'_>) -> Result<Raw> {
-        let run = Run { experiment: self, journal, observer, done: AtomicUsize::new(0), total: self.jobs() };
-        let each = |(d, material): (usize, &Material)| -> Result<_> {
-            (0..material.folds()).map(|fold| run.fold(d, material, fold)).collect()
+    fn run_jobs(
+        &self,
+        journal: Journal,
+        kept: Option<KeptModels>,
+        observer: &Observer<'_>,
+    ) -> Result<RunResults> {
+        let (done, total) = (AtomicUsize::new(0), self.jobs());
+        let run = RunInProgress { experiment: self, journal, kept, observer, done, total };
+        let of_data = |(number, data): (usize, &PreparedData)| {
+            let folds = (0..data.folds()).map(|fold| run.fold(number, fold)).collect::<Result<_>>()?;
+            Ok(DataResults { folds })
         };
-        self.material.iter().enumerate().map(each).collect()
+        Ok(RunResults { data: self.data.iter().enumerate().map(of_data).collect::<Result<_>>()? })
     }
 
-    /// Everything that all jobs depend on; files by name and checksum, wherever they are.
+    /// A checksum of everything that all jobs depend on; files by name and checksum, whatever their directory.
     fn fingerprint(&self) -> String {
         let spec = &self.spec;
         let data: Vec<_> = spec.data.iter().map(DataSpec::without_directories).collect();
@@ -179,29 +192,33 @@ impl Experiment {
     }
 
     fn jobs(&self) -> usize {
-        let folds: usize = self.material.iter().map(Material::folds).sum();
-        let of = |c: &Candidates| {
-            if c.varied.len() == 1 { 1 } else { c.rungs.iter().map(|r| r.settings).sum::<usize>() + 1 }
-        };
-        folds * self.spec.repeats * self.candidates.iter().map(of).sum::<usize>()
+        let folds: usize = self.data.iter().map(PreparedData::folds).sum();
+        folds * self.spec.repeats * self.systems.iter().map(LearnerSystem::jobs).sum::<usize>()
+    }
+
+    /// The seed of all jobs of one fold in one repeat.
+    pub(super) fn job_seed(&self, data: usize, fold: usize, repeat: usize) -> u64 {
+        rng::derive(self.spec.seed, &[data as u64, fold as u64, repeat as u64])
     }
 }
 
-/// What the seed of a search's draws is for.
-const SEARCH: u64 = 0x7365_6172;
+/// The value of a convention as [`Conventions::set`] reads it.
+pub(super) fn convention_text(value: &toml::Value) -> String {
+    value.to_string().trim_matches('"').to_owned()
+}
 
-/// The measures: those asked for, the selection measure first if it is not among them, then NDCG@1 to 10 for the
+/// The metrics: those asked for, before them the selection metric if it is not one of them, then NDCG@1 to 10 for the
 /// curves.
-struct Measures {
+struct MetricList {
     metrics: Vec<Box<dyn Metric>>,
-    /// How many were asked for.
+    /// How many are shown in tables.
     shown: usize,
-    /// Which one selects.
+    /// The selection metric.
     selection: usize,
 }
 
-impl Measures {
-    fn of(spec: &Spec, conventions: &Conventions) -> Result<Measures> {
+impl MetricList {
+    fn of(spec: &Spec, conventions: &Conventions) -> Result<MetricList> {
         let mut metrics = parse_list(&spec.metrics, conventions)?;
         let selecting = parse(&spec.selection, conventions)?.name();
         let place = |metrics: &[Box<dyn Metric>], name: &str| metrics.iter().position(|m| m.name() == name);
@@ -215,184 +232,152 @@ impl Measures {
             }
         }
         let selection = place(&metrics, &selecting).unwrap_or(0);
-        Ok(Measures { metrics, shown, selection })
+        Ok(MetricList { metrics, shown, selection })
     }
 }
 
-/// A setting as it could be typed.
-pub(super) fn shown(setting: &Table) -> String {
-    let pairs: Vec<String> = setting.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    pairs.join(" ")
-}
-
-fn overlaid(base: &Table, over: &Table) -> Table {
-    let mut table = base.clone();
-    table.extend(over.clone());
-    table
-}
-
-/// A run under way.
-struct Run<'a> {
+/// A run in progress.
+struct RunInProgress<'a> {
     experiment: &'a Experiment,
     journal: Journal,
+    kept: Option<KeptModels>,
     observer: &'a Observer<'a>,
     done: AtomicUsize,
     total: usize,
 }
 
-/// Where a job stands.
+/// What a job works on.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct JobPlace<'a> {
     data: usize,
     fold: usize,
     system: usize,
     repeat: usize,
-    folded: &'a FoldData,
+    fold_data: &'a FoldData<'a>,
 }
 
-impl Run<'_> {
-    /// All learners and repeats of one fold: `[learner][repeat]`.
-    fn fold(&self, data: usize, material: &Material, fold: usize) -> Result<Vec<Vec<Result<SystemRun>>>> {
-        let folded = material.fold(fold)?;
-        let repeats = self.experiment.spec.repeats;
-        let jobs: Vec<At<'_>> = (0..self.experiment.candidates.len())
+impl RunInProgress<'_> {
+    /// All learners and repeats of one fold.
+    fn fold(&self, data: usize, fold: usize) -> Result<FoldResults> {
+        let experiment = self.experiment;
+        let fold_data = &experiment.data[data].fold(fold)?;
+        let repeats = experiment.spec.repeats;
+        let jobs: Vec<JobPlace<'_>> = (0..experiment.systems.len())
             .flat_map(|system| (0..repeats).map(move |repeat| (system, repeat)))
-            .map(|(system, repeat)| At { data, fold, system, repeat, folded: &folded })
+            .map(|(system, repeat)| JobPlace { data, fold, system, repeat, fold_data })
             .collect();
-        let run = |at: &At<'_>| self.system(*at, material);
-        let mut results: Vec<Result<SystemRun>> = if self.experiment.spec.one_at_a_time {
+        let run = |at: &JobPlace<'_>| self.system(*at);
+        let mut results: Vec<Result<SystemRun>> = if experiment.spec.one_at_a_time {
             jobs.iter().map(run).collect()
         } else {
             jobs.par_iter().map(run).collect()
         };
         if self.observer.stop.requested() {
-            return Err(Error::interrupted("stopped; the same command goes on from here"));
+            return Err(Error::interrupted("stopped; the same command continues from here"));
         }
-        // What could not be journaled would be lost: a full disk ends the run.
+        // A result that cannot be written to the journal would be lost: a full disk ends the run.
         if let Some(place) = results.iter().position(|r| r.as_ref().is_err_and(|e| e.kind() == ErrorKind::Io))
         {
             return Err(results.swap_remove(place).err().unwrap_or_else(|| Error::data("a job failed")));
         }
-        let mut results = results.into_iter();
-        Ok((0..self.experiment.candidates.len()).map(|_| results.by_ref().take(repeats).collect()).collect())
+        Ok(FoldResults::new(repeats, results))
     }
 
     /// One learner: search, choice, test.
-    fn system(&self, at: At<'_>, material: &Material) -> Result<SystemRun> {
-        let candidates = &self.experiment.candidates[at.system];
-        let mut alive: Vec<usize> = (0..candidates.varied.len()).collect();
-        let (mut trials, mut failures) = (Vec::new(), Vec::new());
-        let (mut search_seconds, mut cut_short) = (0.0, false);
-        if alive.len() > 1 {
-            for rung in &candidates.rungs {
-                alive.truncate(rung.settings);
-                let tried = self.rung(at, material, &alive, rung.share)?;
-                for (&c, tried) in alive.iter().zip(&tried) {
-                    search_seconds += tried.as_ref().map_or(0.0, |t| t.seconds);
-                    cut_short |= tried.as_ref().is_ok_and(|t| t.cut_short);
-                    failures.extend(
-                        tried.as_ref().err().map(|e| format!("{}: {e}", shown(&candidates.varied[c]))),
-                    );
-                }
-                let values: Vec<Option<f64>> =
-                    tried.iter().map(|t| t.as_ref().ok().and_then(|t| t.valid)).collect();
-                if values.iter().all(Option::is_none) {
-                    return Err(Error::data("the selection measure skips every validation query"));
-                }
-                trials.extend(alive.iter().zip(&values).map(|(&c, &valid)| Trial {
-                    fold: at.fold,
-                    repeat: at.repeat,
-                    parameters: candidates.varied[c].clone(),
-                    share: rung.share,
-                    valid,
-                }));
-                alive = search::best(&values, alive.len()).into_iter().map(|i| alive[i]).collect();
-            }
-        }
-        let winner = alive[0];
-        let mut tested = self.test(at, material, winner)?;
+    fn system(&self, at: JobPlace<'_>) -> Result<SystemRun> {
+        let system = &self.experiment.systems[at.system];
+        let candidates = &system.candidates;
+        let choice = if system.is_searched() {
+            let attempt = |setting: usize, fraction: f64| self.trial(at, setting, fraction);
+            candidates.search(self.experiment.spec.one_at_a_time, attempt)?
+        } else {
+            Choice::only()
+        };
+        let mut tested = self.test(at, choice.winner)?;
         if let Some(curve) = &mut tested.curve {
             (curve.fold, curve.repeat) = (at.fold, at.repeat);
         }
-        let parameters = candidates.trainers[winner].parameters().clone();
-        let chosen = Chosen { fold: at.fold, repeat: at.repeat, parameters, valid: tested.valid };
-        cut_short |= tested.cut_short;
-        Ok(SystemRun { chosen, trials, failures, search_seconds, cut_short, tested })
-    }
-
-    /// Tries the settings in `alive`. When all fail, the first failure is the search's.
-    fn rung(
-        &self,
-        at: At<'_>,
-        material: &Material,
-        alive: &[usize],
-        share: f64,
-    ) -> Result<Vec<Result<Tried>>> {
-        let one = |&c: &usize| self.trial(at, material, c, share);
-        let mut tried: Vec<Result<Tried>> = if self.experiment.spec.one_at_a_time {
-            alive.iter().map(one).collect()
-        } else {
-            alive.par_iter().map(one).collect()
+        let parameters = candidates.trainers[choice.winner].parameters().clone();
+        let trial = |attempt: &Attempt| Trial {
+            fold: at.fold,
+            repeat: at.repeat,
+            parameters: candidates.varied[attempt.setting].clone(),
+            fraction: attempt.fraction,
+            valid: attempt.result.as_ref().and_then(|trial| trial.valid),
         };
-        let all_failed = tried.iter().all(|t| t.is_err());
-        let fatal = |e: &Error| all_failed || matches!(e.kind(), ErrorKind::Io | ErrorKind::Interrupted);
-        match tried.iter().position(|t| t.as_ref().is_err_and(fatal)) {
-            Some(place) => tried.swap_remove(place).map(|_| Vec::new()),
-            None => Ok(tried),
-        }
+        let tried = || choice.trials.iter().filter_map(|attempt| attempt.result.as_ref());
+        Ok(SystemRun {
+            chosen: Chosen { fold: at.fold, repeat: at.repeat, parameters, valid: tested.valid },
+            trials: choice.trials.iter().map(trial).collect(),
+            search_seconds: tried().map(|trial| trial.seconds).sum::<f64>() + 0.0,
+            cut_short: tested.cut_short || tried().any(|trial| trial.cut_short),
+            failures: choice.failures,
+            tested,
+        })
     }
 
-    fn trial(&self, at: At<'_>, material: &Material, candidate: usize, share: f64) -> Result<Tried> {
-        let job = format!("{} share {share}", self.job_name(at, material, candidate));
-        let tried = match self.journal.finished(&job) {
-            Some(Finished::Trial(tried)) => Ok(*tried),
+    fn trial(&self, at: JobPlace<'_>, setting: usize, fraction: f64) -> Result<TrialResult> {
+        let job = format!("{} fraction {fraction}", self.job_name(at, setting));
+        let result = match self.journal.finished(&job) {
+            Some(JobResult::Trial(result)) => Ok(result.clone()),
             _ => {
-                let (train, valid) = (&at.folded.train, at.folded.valid.as_ref());
-                let tried = self.setting(at, candidate).try_out(train, valid, share, self.observer.stop);
-                tried.and_then(|tried| self.journal.add(&job, &Finished::Trial(tried)).map(|()| tried))
+                let (train, valid) = (&at.fold_data.train, at.fold_data.valid.as_deref());
+                let result = self.setting(at, setting).try_out(train, valid, fraction, self.observer.stop);
+                result.and_then(|result| {
+                    self.journal.add(&job, &JobResult::Trial(result.clone())).map(|()| result)
+                })
             }
         };
-        self.tell(&job, tried.as_ref().ok().and_then(|t| t.valid));
-        tried
+        self.report(&job, result.as_ref().ok().and_then(|trial| trial.valid));
+        result
     }
 
-    fn test(&self, at: At<'_>, material: &Material, candidate: usize) -> Result<Tested> {
-        let job = format!("{} test", self.job_name(at, material, candidate));
-        let tested = match self.journal.finished(&job) {
-            Some(Finished::Test(tested)) => tested.clone(),
+    /// Trains the chosen setting, tests it and keeps its model where that was asked for.
+    fn test(&self, at: JobPlace<'_>, setting: usize) -> Result<TestResult> {
+        let job = format!("{} test", self.job_name(at, setting));
+        let model = self.kept.as_ref().map(|kept| kept.path(at.data, at.system, at.fold, at.repeat));
+        let is_kept = |result: &TestResult| {
+            let file = model.as_ref().map(|path| KeptModels::checksum(path));
+            file.is_none_or(|checksum| checksum.is_some() && checksum == result.model)
+        };
+        let result = match self.journal.finished(&job) {
+            Some(JobResult::Test(result)) if is_kept(result) => result.clone(),
             _ => {
-                let tested = self.setting(at, candidate).test(at.folded, self.observer.stop)?;
-                self.journal.add(&job, &Finished::Test(tested.clone()))?;
-                tested
+                let (mut result, ranker) =
+                    self.setting(at, setting).test(at.fold_data, self.observer.stop)?;
+                result.model = model.map(|path| KeptModels::write(&path, &ranker)).transpose()?;
+                self.journal.add(&job, &JobResult::Test(result.clone()))?;
+                result
             }
         };
-        self.tell(&job, tested.valid);
-        Ok(tested)
+        self.report(&job, result.valid);
+        Ok(result)
     }
 
-    /// Everything that tells this job from every other of the experiment.
-    fn job_name(&self, at: At<'_>, material: &Material, candidate: usize) -> String {
-        let candidates = &self.experiment.candidates[at.system];
-        let trainer = &candidates.trainers[candidate];
-        let parameters = serde_json::to_string(trainer.parameters()).unwrap_or_default();
-        let (learner, fold) = (trainer.learner(), at.fold + 1);
-        format!("{} fold {fold} repeat {} {learner} {parameters}", material.name, at.repeat)
+    /// A name that no other job of the experiment has.
+    fn job_name(&self, at: JobPlace<'_>, setting: usize) -> String {
+        let system = &self.experiment.systems[at.system];
+        let parameters = system.candidates.trainers[setting].parameters();
+        let parameters = serde_json::to_string(parameters).unwrap_or_default();
+        let (data, learner) = (&self.experiment.data[at.data].name, &system.learner);
+        format!("{data} fold {} repeat {} {learner} {parameters}", at.fold + 1, at.repeat)
     }
 
-    fn setting(&self, at: At<'_>, candidate: usize) -> Setting<'_> {
+    fn setting(&self, at: JobPlace<'_>, setting: usize) -> Setting<'_> {
         let experiment = self.experiment;
-        let candidates = &experiment.candidates[at.system];
+        let system = &experiment.systems[at.system];
         Setting {
-            trainer: &candidates.trainers[candidate],
+            trainer: system.candidates.trainers[setting]
+                .with_seed(experiment.job_seed(at.data, at.fold, at.repeat))
+                .with_normalizer(experiment.data[at.data].normalizer.clone()),
             metrics: &experiment.metrics,
             selection: experiment.selection,
-            seed: rng::derive(experiment.spec.seed, &[at.data as u64, at.fold as u64, at.repeat as u64]),
             time_limit: experiment.spec.time_limit.map(Duration::from_secs_f64),
             alone: experiment.spec.one_at_a_time,
         }
     }
 
-    fn tell(&self, what: &str, value: Option<f64>) {
+    fn report(&self, what: &str, value: Option<f64>) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         (self.observer.done)(JobDone { done, total: self.total, what, value });
     }

@@ -1,47 +1,58 @@
-//! Which settings to try: grids, random draws, and how successive halving thins them out.
+//! Which settings to try, and how the best one is found: grids, random draws and successive halving.
+//!
+//! Experiments and tuning use the same search: the same seed gives the same settings, and settings are compared and
+//! dropped in the same way. Only how one setting is tried differs.
 
-use super::spec::{Method, Search};
-use crate::error::{Error, Result};
+use super::journal::TrialResult;
+use super::spec::{Search, SearchMethod};
+use crate::error::{Error, ErrorKind, Result};
+use crate::recipe::{Recipe, Trainer};
 use crate::rng::{self, Random};
 use rand::RngExt;
+use rayon::prelude::*;
 use toml::{Table, Value};
 
-/// What the random stream of a search is for.
+/// The purpose of the seed that a search draws from.
+const SEARCH: u64 = 0x7365_6172;
+
+/// The purpose of the random stream that settings are drawn from.
 const DRAWS: u64 = 0x6472_6177;
 
-/// One round of a search: how many settings take part, and on what share of the training queries.
+/// One round of a search: how many settings take part, and on what fraction of the training queries.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rung {
     /// Settings that take part: the best of the round before.
     pub settings: usize,
-    /// Share of the training queries.
-    pub share: f64,
+    /// Fraction of the training queries.
+    pub fraction: f64,
 }
 
-/// The settings to try of the parameters in `grid`, each a table to lay over the fixed ones. One empty table when
+/// The settings to try for the parameters in `grid`, each a table to lay over the fixed ones. One empty table when
 /// there is nothing to vary.
 pub fn settings(search: &Search, grid: &Table, seed: u64) -> Result<Vec<Table>> {
-    let axes = grid.iter().map(|(name, values)| Axis::read(name, values)).collect::<Result<Vec<_>>>()?;
+    let axes = grid.iter().map(|(name, values)| GridAxis::read(name, values)).collect::<Result<Vec<_>>>()?;
     if axes.is_empty() {
         return Ok(vec![Table::new()]);
     }
     match search.method {
-        Method::Grid => combinations(&axes),
-        Method::Random | Method::Halving => Ok(draws(&axes, search.draws, seed)),
+        SearchMethod::Grid => combinations(&axes),
+        SearchMethod::Random | SearchMethod::Halving => {
+            Ok(draws(&axes, search.draws, rng::derive(seed, &[SEARCH])))
+        }
     }
 }
 
-/// The rounds that a search of `settings` settings takes.
+/// The rounds of a search over `settings` settings.
 pub fn rungs(search: &Search, settings: usize) -> Vec<Rung> {
-    if search.method != Method::Halving || settings < 2 {
-        return vec![Rung { settings, share: 1.0 }];
+    if search.method != SearchMethod::Halving || settings < 2 {
+        return vec![Rung { settings, fraction: 1.0 }];
     }
-    let mut rungs = vec![Rung { settings, share: search.first_share }];
-    while let Some(&Rung { settings, share }) = rungs.last()
-        && share < 1.0
+    let mut rungs = vec![Rung { settings, fraction: search.first_fraction }];
+    while let Some(&Rung { settings, fraction }) = rungs.last()
+        && fraction < 1.0
     {
         let keep = settings.div_ceil(search.keep_one_in);
-        rungs.push(Rung { settings: keep, share: (share * search.keep_one_in as f64).min(1.0) });
+        rungs.push(Rung { settings: keep, fraction: (fraction * search.keep_one_in as f64).min(1.0) });
     }
     rungs
 }
@@ -55,8 +66,115 @@ pub fn best(values: &[Option<f64>], keep: usize) -> Vec<usize> {
     order
 }
 
+/// The settings of one learner that a search chooses from.
+pub(super) struct Candidates {
+    /// What each setting changes.
+    pub(super) varied: Vec<Table>,
+    /// Each setting, checked and complete.
+    pub(super) trainers: Vec<Trainer>,
+    rungs: Vec<Rung>,
+}
+
+/// What a search chose, and everything it tried on the way.
+pub(super) struct Choice {
+    /// The number of the best setting.
+    pub(super) winner: usize,
+    /// Every trial, in order.
+    pub(super) trials: Vec<Attempt>,
+    /// Settings that failed, a sentence each.
+    pub(super) failures: Vec<String>,
+}
+
+/// One trial of a search.
+pub(super) struct Attempt {
+    /// The number of the setting.
+    pub(super) setting: usize,
+    /// The fraction of the training queries used.
+    pub(super) fraction: f64,
+    /// What came out; none where training failed.
+    pub(super) result: Option<TrialResult>,
+}
+
+impl Choice {
+    /// The choice where there is only one setting.
+    pub(super) fn only() -> Choice {
+        Choice { winner: 0, trials: Vec::new(), failures: Vec::new() }
+    }
+
+    /// The winner's trial on all training queries.
+    pub(super) fn winning_trial(&self) -> Option<&TrialResult> {
+        self.trials.iter().rfind(|trial| trial.setting == self.winner)?.result.as_ref()
+    }
+}
+
+impl Candidates {
+    /// The settings of `grid` laid over those of the recipe, checked and completed.
+    pub(super) fn new(recipe: &Recipe, grid: &Table, search: &Search, seed: u64) -> Result<Candidates> {
+        let varied = settings(search, grid, seed)?;
+        let trainer = |over: &Table| recipe.clone().set_all(over.clone()).check();
+        let trainers = varied.iter().map(trainer).collect::<Result<_>>()?;
+        let rungs = rungs(search, varied.len());
+        Ok(Candidates { varied, trainers, rungs })
+    }
+
+    /// How many trials a search makes.
+    pub(super) fn trials(&self) -> usize {
+        self.rungs.iter().map(|rung| rung.settings).sum()
+    }
+
+    /// Searches. `attempt` tries one setting, by number, on a fraction of the training queries; trials of one round
+    /// run in parallel unless `one_at_a_time`. A setting that fails is out. The search fails when every setting of a
+    /// round does, or when a trial is interrupted or cannot be written down.
+    pub(super) fn search(
+        &self,
+        one_at_a_time: bool,
+        attempt: impl Fn(usize, f64) -> Result<TrialResult> + Sync,
+    ) -> Result<Choice> {
+        let mut alive: Vec<usize> = (0..self.varied.len()).collect();
+        let (mut trials, mut failures) = (Vec::new(), Vec::new());
+        for rung in &self.rungs {
+            alive.truncate(rung.settings);
+            let one = |&setting: &usize| attempt(setting, rung.fraction);
+            let results: Vec<Result<TrialResult>> = if one_at_a_time {
+                alive.iter().map(one).collect()
+            } else {
+                alive.par_iter().map(one).collect()
+            };
+            let results = survivors(results)?;
+            let values: Vec<Option<f64>> =
+                results.iter().map(|r| r.as_ref().ok().and_then(|trial| trial.valid)).collect();
+            if values.iter().all(Option::is_none) {
+                return Err(Error::data("the selection metric skips every validation query"));
+            }
+            for (&setting, result) in alive.iter().zip(results) {
+                let failed = |e: &Error| failures.push(format!("{}: {e}", shown(&self.varied[setting])));
+                let result = result.inspect_err(failed).ok();
+                trials.push(Attempt { setting, fraction: rung.fraction, result });
+            }
+            alive = best(&values, alive.len()).into_iter().map(|i| alive[i]).collect();
+        }
+        Ok(Choice { winner: alive[0], trials, failures })
+    }
+}
+
+/// The results of a round, unless one of them ends the search.
+fn survivors(mut results: Vec<Result<TrialResult>>) -> Result<Vec<Result<TrialResult>>> {
+    let all_failed = results.iter().all(Result::is_err);
+    let fatal = |e: &Error| all_failed || matches!(e.kind(), ErrorKind::Io | ErrorKind::Interrupted);
+    match results.iter().position(|result| result.as_ref().is_err_and(fatal)) {
+        Some(place) => results.swap_remove(place).map(|_| Vec::new()),
+        None => Ok(results),
+    }
+}
+
+/// A setting as it could be typed.
+pub(super) fn shown(setting: &Table) -> String {
+    let pairs: Vec<String> = setting.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(" ")
+}
+
 /// One parameter and the values it may take.
-struct Axis {
+struct GridAxis {
     name: String,
     values: Values,
 }
@@ -66,19 +184,19 @@ enum Values {
     Range { from: f64, to: f64, log: bool, integer: bool },
 }
 
-impl Axis {
-    fn read(name: &str, values: &Value) -> Result<Axis> {
+impl GridAxis {
+    fn read(name: &str, values: &Value) -> Result<GridAxis> {
         let refuse = |why: &str| Err(Error::parameter(format!("the grid of `{name}` {why}")));
         let values = match values {
             Value::Array(list) if list.is_empty() => return refuse("is empty"),
             Value::Array(list) => Values::List(list.clone()),
-            Value::Table(range) => return Axis::range(name, range),
+            Value::Table(range) => return GridAxis::range(name, range),
             _ => return refuse("is neither a list nor a range { from = …, to = … }"),
         };
-        Ok(Axis { name: name.to_owned(), values })
+        Ok(GridAxis { name: name.to_owned(), values })
     }
 
-    fn range(name: &str, range: &Table) -> Result<Axis> {
+    fn range(name: &str, range: &Table) -> Result<GridAxis> {
         let refuse = |why: String| Error::parameter(format!("the range of `{name}` {why}"));
         if let Some(key) = range.keys().find(|k| !["from", "to", "log"].contains(&k.as_str())) {
             return Err(refuse(format!("has an unknown key `{key}`; known: from, to, log")));
@@ -94,15 +212,16 @@ impl Axis {
             return Err(refuse(format!("from {from} to {to} is empty, or not above 0 though logarithmic")));
         }
         let integer = range["from"].is_integer() && range["to"].is_integer();
-        Ok(Axis { name: name.to_owned(), values: Values::Range { from, to, log, integer } })
+        Ok(GridAxis { name: name.to_owned(), values: Values::Range { from, to, log, integer } })
     }
 
     fn draw(&self, random: &mut Random) -> Value {
         match &self.values {
             Values::List(list) => list[random.random_range(0..list.len())].clone(),
             &Values::Range { from, to, log, integer } => {
-                let share: f64 = random.random();
-                let value = if log { from * (to / from).powf(share) } else { from + (to - from) * share };
+                let fraction: f64 = random.random();
+                let value =
+                    if log { from * (to / from).powf(fraction) } else { from + (to - from) * fraction };
                 if integer { Value::Integer(value.round() as i64) } else { Value::Float(value) }
             }
         }
@@ -110,7 +229,7 @@ impl Axis {
 }
 
 /// All combinations, the last parameter varying fastest.
-fn combinations(axes: &[Axis]) -> Result<Vec<Table>> {
+fn combinations(axes: &[GridAxis]) -> Result<Vec<Table>> {
     let mut tables = vec![Table::new()];
     for axis in axes {
         let Values::List(values) = &axis.values else {
@@ -136,10 +255,10 @@ fn combinations(axes: &[Axis]) -> Result<Vec<Table>> {
 }
 
 /// Random settings without repetitions; fewer than asked for where there are no more.
-fn draws(axes: &[Axis], count: usize, seed: u64) -> Vec<Table> {
+fn draws(axes: &[GridAxis], count: usize, seed: u64) -> Vec<Table> {
     let mut random = rng::stream(seed, &[DRAWS]);
     let mut tables: Vec<Table> = Vec::new();
-    // A short list may be exhausted: after so many repetitions in a row it is taken to be.
+    // A short list counts as exhausted after 100 repetitions in a row.
     let mut repetitions = 0;
     while tables.len() < count && repetitions < 100 {
         let table: Table = axes.iter().map(|axis| (axis.name.clone(), axis.draw(&mut random))).collect();
@@ -161,25 +280,25 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn search(method: Method) -> Search {
+    fn search(method: SearchMethod) -> Search {
         Search { method, ..Search::default() }
     }
 
     #[test]
     fn a_grid_has_all_combinations_in_order() {
         let tables =
-            settings(&search(Method::Grid), &grid("a = [1, 2]\nb = [\"x\", \"y\", \"z\"]"), 1).unwrap();
+            settings(&search(SearchMethod::Grid), &grid("a = [1, 2]\nb = [\"x\", \"y\", \"z\"]"), 1).unwrap();
         let shown: Vec<String> =
             tables.iter().map(|t| format!("{}{}", t["a"], t["b"].as_str().unwrap())).collect();
         assert_eq!(shown, ["1x", "1y", "1z", "2x", "2y", "2z"]);
-        assert_eq!(settings(&search(Method::Grid), &Table::new(), 1).unwrap(), [Table::new()]);
+        assert_eq!(settings(&search(SearchMethod::Grid), &Table::new(), 1).unwrap(), [Table::new()]);
     }
 
     #[test]
     fn draws_stay_in_their_ranges_and_repeat_with_the_seed() {
         let axes =
             grid("c = { from = 1e-3, to = 1e3, log = true }\nn = { from = 2, to = 9 }\nk = [true, false]");
-        let search = Search { draws: 200, ..search(Method::Random) };
+        let search = Search { draws: 200, ..search(SearchMethod::Random) };
         let tables = settings(&search, &axes, 7).unwrap();
         assert_eq!(tables.len(), 200);
         assert_eq!(tables, settings(&search, &axes, 7).unwrap());
@@ -196,19 +315,19 @@ mod tests {
 
     #[test]
     fn a_short_list_is_drawn_only_once() {
-        let tables = settings(&search(Method::Random), &grid("a = [1, 2, 3]"), 1).unwrap();
+        let tables = settings(&search(SearchMethod::Random), &grid("a = [1, 2, 3]"), 1).unwrap();
         assert_eq!(tables.len(), 3);
     }
 
     #[test]
     fn halving_ends_on_all_queries_with_few_settings() {
         let shown = |settings| {
-            let rungs = rungs(&search(Method::Halving), settings);
-            rungs.iter().map(|r| (r.settings, (r.share * 9.0).round() as usize)).collect::<Vec<_>>()
+            let rungs = rungs(&search(SearchMethod::Halving), settings);
+            rungs.iter().map(|r| (r.settings, (r.fraction * 9.0).round() as usize)).collect::<Vec<_>>()
         };
         assert_eq!(shown(20), [(20, 1), (7, 3), (3, 9)]);
         assert_eq!(shown(1), [(1, 9)]);
-        assert_eq!(rungs(&search(Method::Grid), 6), [Rung { settings: 6, share: 1.0 }]);
+        assert_eq!(rungs(&search(SearchMethod::Grid), 6), [Rung { settings: 6, fraction: 1.0 }]);
     }
 
     #[test]
@@ -219,7 +338,7 @@ mod tests {
 
     #[test]
     fn odd_grids_are_refused() {
-        let refusal = |text| settings(&search(Method::Grid), &grid(text), 1).unwrap_err().to_string();
+        let refusal = |text| settings(&search(SearchMethod::Grid), &grid(text), 1).unwrap_err().to_string();
         assert!(refusal("a = []").contains("`a` is empty"));
         assert!(refusal("a = 1").contains("neither a list nor a range"));
         assert!(refusal("a = { from = 0, to = 1, log = true }").contains("not above 0"));

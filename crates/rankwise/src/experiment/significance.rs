@@ -1,9 +1,9 @@
-//! Could this difference be noise? Tests and intervals for systems measured on the same queries.
+//! Could this difference be noise? Tests and confidence intervals for systems evaluated on the same queries.
 //!
-//! All of them look at the per-query differences `d₁ … d_n` of two systems. With `T = |Σ dᵢ|`:
+//! All of them use the per-query differences `d₁ … d_n` of two systems. With `T = |Σ dᵢ|`:
 //!
 //! ```text
-//! randomisation   p = P( |Σ sᵢ dᵢ| ≥ T ) ,   signs sᵢ = ±1 equally likely        (`smucker2007comparison`)
+//! randomization   p = P( |Σ sᵢ dᵢ| ≥ T ) ,   signs sᵢ = ±1 equally likely        (`smucker2007comparison`)
 //! paired t        p = P( |t_{n−1}| ≥ |mean(d)| / (sd(d)/√n) )
 //! Holm            p̃₍ᵢ₎ = max_{j ≤ i} min(1, (m − j + 1)·p₍ⱼ₎)                       (`holm1979simple`)
 //! bootstrap       quantiles of the mean over n queries drawn with replacement    (`efron1979bootstrap`)
@@ -17,46 +17,46 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Two values of a measure that differ by no more than this are the same value, rounded differently.
+/// Two values of a metric that differ by no more than this are the same value, rounded differently.
 pub const TIE: f64 = 1e-12;
 
-/// With no more non-zero differences than this, the randomisation test enumerates all signs.
+/// With no more non-zero differences than this, the randomization test enumerates all sign assignments.
 pub const MAX_EXACT: usize = 20;
 
-/// Sign assignments that share one stream of random bytes: the unit of parallel work.
+/// Sign assignments drawn from one random stream: the unit of parallel work.
 const PERMUTATIONS_PER_CHUNK: usize = 2048;
 const RESAMPLES_PER_CHUNK: usize = 64;
 
-/// First parts of the random streams' paths, so that no two uses share one.
+/// The first step of each random stream's path, so that the two uses draw from different streams.
 const PERMUTATION_STREAM: u64 = 1;
 const BOOTSTRAP_STREAM: u64 = 2;
 
-/// An interval that holds the true value with the confidence asked for.
+/// A confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// Its lower end.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
 }
 
-/// The differences that are not ties; the others have no sign to flip.
+/// The differences that are not ties; ties have no sign to flip.
 fn untied(differences: &[f64]) -> Vec<f64> {
     differences.iter().copied().filter(|d| d.abs() > TIE).collect()
 }
 
-/// Whether [`permutation_p`] is exact for these differences, rather than sampled.
+/// Whether [`permutation_p`] is exact for these differences rather than sampled.
 pub fn is_exact(differences: &[f64]) -> bool {
     differences.iter().filter(|d| d.abs() > TIE).count() <= MAX_EXACT
 }
 
-/// Two-sided p of the paired randomisation test.
+/// Two-sided p of the paired randomization test.
 ///
 /// Exact by enumeration with up to [`MAX_EXACT`] non-zero differences. Otherwise `(b + 1)/(m + 1)`, where `b` of
 /// `m = permutations` random sign assignments reach the observed sum: never 0, and never below the true level.
 pub fn permutation_p(differences: &[f64], permutations: u64, seed: u64) -> f64 {
     let d = untied(differences);
-    // Sums that are equal in exact arithmetic must count as reaching it; this bounds the rounding of both.
+    // Sums that are equal in exact arithmetic must count as reaching it: `slack` bounds the rounding of both.
     let slack = (d.len() + 16) as f64 * f64::EPSILON * d.iter().map(|x| x.abs()).sum::<f64>();
     let reach = d.iter().sum::<f64>().abs() - slack;
     if d.len() <= MAX_EXACT {
@@ -140,7 +140,7 @@ pub fn paired_t_p(differences: &[f64]) -> f64 {
     (2.0 * distribution.sf(t)).min(1.0)
 }
 
-/// Holm's step-down adjustment: compare the results with the level wanted for all tests together.
+/// Holm's step-down correction. Compare the results with the level wanted for all tests together.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
@@ -187,16 +187,16 @@ impl Resampled {
         Resampled { means: (0..systems).map(of_system).collect() }
     }
 
-    /// Percentile interval of a system's mean.
-    pub fn mean(&self, system: usize, confidence: f64) -> Interval {
+    /// Percentile confidence interval of a system's mean.
+    pub fn mean(&self, system: usize, confidence: f64) -> ConfidenceInterval {
         percentile_interval(self.means[system].clone(), confidence)
     }
 
-    /// Percentile interval of the difference of two systems' means, `a − b`.
+    /// Percentile confidence interval of the difference of two systems' means, `a − b`.
     ///
-    /// The percentile interval rather than BCa: a mean over queries has next to no bias and little skew to correct,
-    /// and it mirrors exactly when the systems change places.
-    pub fn difference(&self, a: usize, b: usize, confidence: f64) -> Interval {
+    /// BCa intervals would gain little, since a mean over queries has almost no bias or skew. Percentile intervals are
+    /// exactly symmetric when the systems are swapped.
+    pub fn difference(&self, a: usize, b: usize, confidence: f64) -> ConfidenceInterval {
         let differences = self.means[a].iter().zip(&self.means[b]).map(|(a, b)| a - b).collect();
         percentile_interval(differences, confidence)
     }
@@ -215,13 +215,13 @@ fn add_resample(by_query: &[f64], queries: usize, sums: &mut [f64], random: &mut
 
 /// The middle `confidence` of the values, interpolating between neighbours; both ends count from their own side, so
 /// that negating the values mirrors the interval exactly.
-fn percentile_interval(mut values: Vec<f64>, confidence: f64) -> Interval {
+fn percentile_interval(mut values: Vec<f64>, confidence: f64) -> ConfidenceInterval {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len() - 1;
     let place = last as f64 * (1.0 - confidence) / 2.0;
     let (below, part) = (place.floor() as usize, place.fract());
     let between = |a: f64, b: f64| a + part * (b - a);
-    Interval {
+    ConfidenceInterval {
         low: between(values[below], values[(below + 1).min(last)]),
         high: between(values[last - below], values[last - (below + 1).min(last)]),
     }

@@ -2,13 +2,13 @@
 //!
 //! ```toml
 //! name = "ohsumed"
-//! selection = "ndcg@10"                       # parameters are chosen by it, on validation queries only
+//! selection = "ndcg@10"                       # the metric to choose parameters by, on validation queries only
 //! metrics = "ndcg@10,map,mrr@10"
 //! preset = "letor"
 //!
 //! [[data]]
 //! name = "ohsumed"
-//! parts = ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"]     # rotated: 3 train, 1 validates, 1 tests
+//! splits = ["S1.txt", "S2.txt", "S3.txt", "S4.txt", "S5.txt"]    # rotated: 3 to train, 1 to validate, 1 to test
 //! normalize = "min-max"
 //!
 //! [[learner]]
@@ -16,9 +16,10 @@
 //! grid = { ridge = [1e-6, 1e-3, 1.0] }
 //! ```
 //!
-//! Paths are taken from the directory of the file.
+//! Paths are relative to the directory of the file.
 
 use crate::card;
+use crate::data::ColumnRoles;
 use crate::error::{Error, Place, Result};
 use crate::recipe::Recipe;
 use serde::{Deserialize, Serialize};
@@ -26,47 +27,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::Table;
 
-/// An experiment as its file says it.
+/// An experiment file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// A short name, for directories and headings.
     pub name: String,
-    /// A heading for people; the name without one.
+    /// The heading of the report and the tables; the name when not given.
     #[serde(default)]
     pub title: String,
     /// What it is about.
     #[serde(default)]
     pub about: String,
-    /// The seed of everything left to chance.
+    /// The seed of all random choices.
     #[serde(default = "one")]
     pub seed: u64,
-    /// How often to repeat everything with other seeds.
+    /// How often to run everything, each time with another seed.
     #[serde(default = "once")]
     pub repeats: usize,
-    /// The measure by which parameters are chosen, on validation queries.
+    /// The metric by which parameters are chosen, on validation queries.
     #[serde(default = "default_selection")]
     pub selection: String,
-    /// The measures to report, with commas between.
+    /// The metrics to report, separated by commas.
     #[serde(default = "default_metrics")]
     pub metrics: String,
-    /// The conventions of the measures.
+    /// The conventions of the metrics: the name of a preset.
     #[serde(default = "default_preset")]
     pub preset: String,
-    /// Changes to the preset, by the names of its choices.
+    /// Conventions that differ from the preset, by name.
     #[serde(default)]
     pub conventions: BTreeMap<String, toml::Value>,
-    /// The system to show wins and losses against; the best when none is named.
+    /// The system to show wins and losses against; the best system when not given.
     #[serde(default)]
     pub baseline: Option<String>,
-    /// Seconds by the clock after which training is asked to stop; its best model so far counts. Jobs that run side
-    /// by side share the machine, so use it with `one_at_a_time`; findings then say that they depend on the clock.
+    /// Seconds after which training stops; the best model so far is used. Jobs that run at the same time share the
+    /// machine, so use it with `one_at_a_time`. Results cut short by it are marked, since they depend on the clock.
     #[serde(default)]
     pub time_limit: Option<f64>,
-    /// Run jobs one after another, so that their times can be compared.
+    /// Run jobs one at a time, so that their times can be compared.
     #[serde(default)]
     pub one_at_a_time: bool,
-    /// How settings are searched, the same for all learners.
+    /// How settings are searched, for all learners alike.
     #[serde(default)]
     pub search: Search,
     /// The data sets.
@@ -74,10 +75,10 @@ pub struct Spec {
     /// The learners.
     #[serde(default, rename = "learner")]
     pub learners: Vec<LearnerSpec>,
-    /// Scores from elsewhere.
+    /// External systems, given by their scores.
     #[serde(default, rename = "external")]
     pub externals: Vec<ExternalSpec>,
-    /// Figures expected.
+    /// Expected figures.
     #[serde(default, rename = "expect")]
     pub expectations: Vec<ExpectSpec>,
 }
@@ -86,84 +87,91 @@ pub struct Spec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Search {
-    /// All combinations, random draws, or random draws thinned out on growing shares of the queries.
-    pub method: Method,
+    /// All combinations, random draws, or successive halving of random draws.
+    pub method: SearchMethod,
     /// Settings drawn, for `random` and `halving`.
     pub draws: usize,
-    /// One in so many settings goes on to a share so many times larger, for `halving`; at least 2.
+    /// For `halving`: one in this many settings survives a round, and the next round uses this many times more
+    /// queries; at least 2.
     pub keep_one_in: usize,
-    /// The share of the training queries that `halving` begins with; above 0, at most 1.
-    pub first_share: f64,
+    /// For `halving`: the fraction of the training queries in the first round; above 0, at most 1.
+    #[serde(alias = "first_share")]
+    pub first_fraction: f64,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        Search { method: Method::Grid, draws: 20, keep_one_in: 3, first_share: 1.0 / 9.0 }
+        Search { method: SearchMethod::Grid, draws: 20, keep_one_in: 3, first_fraction: 1.0 / 9.0 }
     }
 }
 
-/// A way to search.
+/// A search method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum SearchMethod {
     /// All combinations of the lists.
     Grid,
     /// Random draws from lists and ranges.
     Random,
-    /// Successive halving: many settings on few queries, the best of them on more.
+    /// Successive halving: many settings on few queries, then the best of them on more.
     Halving,
 }
 
-/// A data set: parts to rotate, folds, files to divide, one split, or a synthetic set to divide.
+/// A data set: splits to rotate, folds, files to divide, one train/valid/test split, or a synthetic set to divide.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataSpec {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// Parts to rotate: all but two train, one validates, one tests.
-    pub parts: Vec<PathBuf>,
-    /// Folds as given.
+    /// Files to rotate, one per split: in each fold one is for testing, one for validation, and the others for
+    /// training.
+    #[serde(alias = "parts")]
+    pub splits: Vec<PathBuf>,
+    /// Folds with their files.
     pub folds: Vec<FoldSpec>,
-    /// Files to divide by query into `k` parts, which are rotated.
+    /// Files to divide by query into `k` splits, which are rotated.
     pub files: Vec<PathBuf>,
-    /// A synthetic set to divide likewise.
+    /// A synthetic data set to divide in the same way.
     pub synth: Option<SynthSpec>,
-    /// Parts to divide into; 5 when not given.
+    /// Number of splits to divide into; 5 when not given.
     pub k: Option<usize>,
-    /// One split: the files to learn from.
+    /// The training files.
     pub train: Vec<PathBuf>,
-    /// One split: the files to choose parameters on.
+    /// The validation files, for early stopping and choosing parameters.
     pub valid: Vec<PathBuf>,
-    /// One split: the files to test on.
+    /// The test files.
     pub test: Vec<PathBuf>,
-    /// Scaling within each query, as in `prepare --normalize`.
+    /// How to normalize features within each query, such as `min-max`.
     pub normalize: Option<String>,
-    /// Cleaning, as in `prepare --clean`.
+    /// How to clean the data, such as `empty-queries`.
     pub clean: Option<String>,
-    /// Gather rows of a query that do not stand together.
+    /// Allow rows of a query that are not consecutive.
     pub group: bool,
-    /// The column with the grade, in CSV, TSV and Parquet; `label` when not given.
+    /// The label column in CSV, TSV and Parquet: short for `columns.label`.
     pub label: Option<String>,
-    /// The column with the query id, in CSV, TSV and Parquet; `qid` when not given.
+    /// The query id column in CSV, TSV and Parquet: short for `columns.query`.
     pub qid: Option<String>,
+    /// The roles of the columns in CSV, TSV and Parquet.
+    #[serde(default)]
+    pub columns: ColumnRoles,
     /// The number of the first feature in LETOR text; detected when not given.
     pub first_id: Option<u32>,
 }
 
-/// One fold as given.
+/// The files of one fold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FoldSpec {
-    /// The files to learn from.
+    /// The training files.
     pub train: Vec<PathBuf>,
-    /// The files to choose parameters on.
+    /// The validation files, for early stopping and choosing parameters.
     #[serde(default)]
     pub valid: Vec<PathBuf>,
-    /// The files to test on.
+    /// The test files.
     pub test: Vec<PathBuf>,
 }
 
-/// A synthetic set, as in `rankwise synth`.
+/// A synthetic data set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SynthSpec {
@@ -172,7 +180,7 @@ pub struct SynthSpec {
     /// Queries.
     #[serde(default)]
     pub queries: Option<usize>,
-    /// Documents a query, on average.
+    /// Documents per query, on average.
     #[serde(default)]
     pub documents: Option<usize>,
     /// Features.
@@ -189,7 +197,7 @@ pub struct SynthSpec {
 pub struct LearnerSpec {
     /// The learner's name.
     pub name: String,
-    /// What tables call it; the learner's name without one.
+    /// Its name in tables; the learner's name when not given.
     #[serde(default)]
     pub label: Option<String>,
     /// Fixed parameters.
@@ -201,42 +209,42 @@ pub struct LearnerSpec {
 }
 
 impl LearnerSpec {
-    /// What tables call it.
+    /// Its name in tables.
     pub fn label(&self) -> &str {
         self.label.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Scores from elsewhere: one file per fold, a score per test document.
+/// An external system: one score file per fold, with a score per test document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalSpec {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
-    /// What it is.
+    /// A description.
     #[serde(default)]
     pub title: String,
-    /// The score files, `{data}` and `{fold}` (from 1) standing for the data set's name and the fold.
+    /// The score files; `{data}` stands for the data set's name and `{fold}` for the fold, from 1.
     pub scores: String,
     /// A CSV file with columns `system`, `fold`, `search_seconds`, `train_seconds`; `{data}` as above.
     #[serde(default)]
     pub times: Option<String>,
 }
 
-/// A figure expected of the mean of the folds' means.
+/// An expected figure: a mean of the folds' means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectSpec {
     /// The data set's name; the first when not given.
     #[serde(default)]
     pub data: Option<String>,
-    /// The system, as tables call it.
+    /// The system's name in tables.
     pub system: String,
-    /// The measure.
+    /// The metric.
     pub metric: String,
     /// The figure.
     pub value: f64,
-    /// How far off it may be.
+    /// The largest allowed difference.
     pub within: f64,
     /// Where it comes from.
     #[serde(default)]
@@ -279,7 +287,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Takes paths from `directory`, unless they are absolute.
+    /// Makes paths relative to `directory`, unless they are absolute.
     fn resolve(&mut self, directory: &Path) {
         self.data.iter_mut().for_each(|data| data.each_path(|path| *path = directory.join(&*path)));
         let join = |path: &String| directory.join(path).to_string_lossy().into_owned();
@@ -289,8 +297,8 @@ impl Spec {
         }
     }
 
-    /// Whether the queries of all data sets can be taken together: there are several, and no two are readings of one
-    /// file, whose queries would count twice.
+    /// Whether the queries of all data sets can be pooled: there are several, and no two use the same file, whose
+    /// queries would count twice.
     pub fn can_pool(&self) -> bool {
         let mut seen = BTreeSet::new();
         let mut new = |data: &DataSpec| {
@@ -322,8 +330,8 @@ impl Spec {
         )?;
         range("search.draws", (1..=100_000).contains(&self.search.draws), "1 to 100000")?;
         range("search.keep_one_in", (2..=100).contains(&self.search.keep_one_in), "2 to 100")?;
-        let share = self.search.first_share;
-        range("search.first_share", share > 0.0 && share <= 1.0, "above 0 and at most 1")?;
+        let fraction = self.search.first_fraction;
+        range("search.first_fraction", fraction > 0.0 && fraction <= 1.0, "above 0 and at most 1")?;
         range("data", !self.data.is_empty(), "given: an experiment needs at least one [[data]]")?;
         let systems = self.systems();
         range("learner", !systems.is_empty(), "given: an experiment needs a [[learner]] or [[external]]")?;
@@ -335,13 +343,13 @@ impl Spec {
         self.data.iter().try_for_each(DataSpec::check)?;
         if !self.externals.is_empty() && self.data.iter().any(|d| d.group) {
             return Err(Error::parameter(
-                "scores from elsewhere do not fit data whose rows are gathered: `group`",
+                "external scores are matched by row, so data with `group = true` cannot have any",
             ));
         }
         self.check_names(&systems)
     }
 
-    /// Refuses a baseline or an expectation that names what is not there.
+    /// Rejects a baseline or an expectation that names an unknown system or data set.
     fn check_names(&self, systems: &[String]) -> Result<()> {
         let known = |what: &str, name: &str, names: &[String]| match names.iter().any(|n| n == name) {
             true => Ok(()),
@@ -358,14 +366,14 @@ impl Spec {
 
 impl DataSpec {
     fn each_path(&mut self, mut change: impl FnMut(&mut PathBuf)) {
-        let lists = [&mut self.parts, &mut self.files, &mut self.train, &mut self.valid, &mut self.test];
+        let lists = [&mut self.splits, &mut self.files, &mut self.train, &mut self.valid, &mut self.test];
         lists.into_iter().flatten().for_each(&mut change);
         for fold in &mut self.folds {
             [&mut fold.train, &mut fold.valid, &mut fold.test].into_iter().flatten().for_each(&mut change);
         }
     }
 
-    /// The same with the names of its files alone.
+    /// The same, with the files' names without their directories.
     pub(super) fn without_directories(&self) -> DataSpec {
         let mut plain = self.clone();
         plain.each_path(|path| *path = path.file_name().map(PathBuf::from).unwrap_or_default());
@@ -379,23 +387,23 @@ impl DataSpec {
         }
         let split = !self.train.is_empty() || !self.valid.is_empty() || !self.test.is_empty();
         let ways = [
-            !self.parts.is_empty(),
+            !self.splits.is_empty(),
             !self.folds.is_empty(),
             !self.files.is_empty(),
             self.synth.is_some(),
             split,
         ];
         if ways.iter().filter(|w| **w).count() != 1 {
-            return refuse("give one of `parts`, `folds`, `files`, `synth`, or `train`, `valid` and `test`");
+            return refuse("give one of `splits`, `folds`, `files`, `synth`, or `train`, `valid` and `test`");
         }
         if split && (self.train.is_empty() || self.test.is_empty()) {
-            return refuse("one split needs `train` and `test`");
+            return refuse("`train` and `test` are both needed");
         }
-        if !self.parts.is_empty() && self.parts.len() < 3 {
-            return refuse("at least three `parts` are needed: to learn from, to choose on, to test on");
+        if !self.splits.is_empty() && self.splits.len() < 3 {
+            return refuse("at least three `splits` are needed: for training, validation and testing");
         }
         if self.k.is_some() && self.files.is_empty() && self.synth.is_none() {
-            return refuse("`k` goes with `files` or `synth`");
+            return refuse("`k` is only used with `files` or `synth`");
         }
         Ok(())
     }
@@ -408,7 +416,7 @@ fn distinct(what: &str, names: &[String]) -> Result<()> {
     }
 }
 
-/// The TOML reader's complaint with its line and column, and the nearest name for an unknown key.
+/// The TOML reader's error with its line and column, and the nearest name for an unknown key.
 fn at_its_place(error: &toml::de::Error, text: &str, name: &str) -> Error {
     let at = error.span().map_or(0, |s| s.start).min(text.len());
     let before = &text.as_bytes()[..at];

@@ -1,4 +1,4 @@
-//! Findings made up from a seed, for looking at and testing the report: not results of anything.
+//! Synthetic findings, drawn from a seed, to view and test the report. They are no results.
 
 use rand::RngExt;
 use rankwise::data::Texts;
@@ -6,7 +6,7 @@ use rankwise::experiment::findings::{
     Chosen, Curve, DataFindings, DataSummary, Expectation, Findings, RankedDocument, Standing,
     SystemFindings, SystemInfo, SystemTimes, Times, Trial, WorstQuery,
 };
-use rankwise::experiment::{Comparison, Options, System};
+use rankwise::experiment::{Comparison, ComparisonOptions, PerQuery, SystemMeans, SystemValues};
 use rankwise::metrics::Conventions;
 use rankwise::rng::{self, Random};
 
@@ -160,6 +160,7 @@ impl Sample {
                     "Features were scaled to [0, 1] within each query.{}",
                     self.suffix
                 )],
+                notes: vec![format!("S1.txt: feature ids start at 0{}", self.suffix)],
             },
             folds: FOLDS,
             query_ids,
@@ -174,7 +175,7 @@ impl Sample {
         let skill = 0.08 - 0.14 * (s as f64 / self.systems.len() as f64);
         let values = (0..METRICS.len())
             .map(|m| {
-                // Deeper cuts are easier; the measures from the fourth on are NDCG at 1 to 9.
+                // Deeper cuts are easier; the metrics from the fourth on are NDCG at 1 to 9.
                 let shift = if m < 3 { -0.06 * m as f64 } else { 0.002 * m as f64 - 0.05 };
                 let mut value = |d: &f64| {
                     // Some queries no system can tell apart: ties.
@@ -187,7 +188,7 @@ impl Sample {
         let learned = !failed && !self.external.contains(&s);
         SystemFindings {
             worst: if failed { vec![] } else { self.worst(&values[0], random) },
-            values,
+            values: PerQuery::new(values),
             chosen: if learned { self.chosen() } else { vec![] },
             trials: if learned && self.searched { trials(random) } else { vec![] },
             curves: if learned && self.searched { curves(random) } else { vec![] },
@@ -218,41 +219,46 @@ impl Sample {
         order.iter().take(10).map(|&q| worst(q)).collect()
     }
 
-    /// `values[system][metric][query]`, put together as an experiment does.
-    fn standing(&self, values: &[Vec<Vec<Option<f64>>>], folds: &[usize]) -> Standing {
+    /// The values of each system, summarized as in an experiment.
+    fn standing(&self, values: &[PerQuery], folds: &[usize]) -> Standing {
         let mean = |v: &[Option<f64>]| {
             let kept: Vec<f64> = v.iter().flatten().copied().collect();
             (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
         };
-        let fold_mean = |v: &Vec<Option<f64>>| {
+        let fold_mean = |v: &[Option<f64>]| {
             let of_fold =
                 |f: usize| v.iter().zip(folds).filter(|x| *x.1 == f).map(|x| *x.0).collect::<Vec<_>>();
             mean(&(0..FOLDS).map(|f| mean(&of_fold(f))).collect::<Vec<_>>())
         };
-        let means: Vec<Vec<_>> = values.iter().map(|s| s.iter().map(|v| mean(v)).collect()).collect();
-        let fold_means = values.iter().map(|s| s.iter().map(fold_mean).collect()).collect();
+        let means: Vec<Vec<_>> = values.iter().map(|s| s.iter().map(mean).collect()).collect();
+        let fold_means = SystemMeans::new(values.iter().map(|s| s.iter().map(fold_mean).collect()).collect());
         let mut order: Vec<usize> = (0..values.len()).filter(|&s| means[s][0].is_some()).collect();
         order.sort_by(|&a, &b| means[b][0].partial_cmp(&means[a][0]).expect("finite"));
-        let compared: Vec<System> = order
+        let compared: Vec<SystemValues> = order
             .iter()
-            .map(|&s| System { name: self.systems[s].clone(), values: values[s][0].clone() })
+            .map(|&s| SystemValues { name: self.systems[s].clone(), values: values[s].metric(0).to_vec() })
             .collect();
         let ids: Texts =
             (0..folds.len()).map(|q| q.to_string()).collect::<Vec<_>>().iter().map(|q| q.as_str()).collect();
-        let options = Options { permutations: 500, resamples: 200, ..Options::default() };
+        let options = ComparisonOptions { permutations: 500, resamples: 200, ..ComparisonOptions::default() };
         let all_pairs = Comparison::new(&compared, &ids, &options).ok();
-        let against_best = Comparison::new(&compared, &ids, &Options { baseline: Some(0), ..options }).ok();
+        let against_best =
+            Comparison::new(&compared, &ids, &ComparisonOptions { baseline: Some(0), ..options }).ok();
         let mut intervals = vec![None; values.len()];
         for (place, &s) in order.iter().enumerate() {
             intervals[s] = all_pairs.as_ref().map(|c| c.systems[place].interval);
         }
+        let means = SystemMeans::new(means);
         Standing { queries: folds.len(), means, fold_means, intervals, order, against_best, all_pairs }
     }
 
     fn pooled(&self, data: &[DataFindings]) -> Standing {
-        let joined = |s: usize, m: usize| data.iter().flat_map(|d| d.systems[s].values[m].clone()).collect();
-        let of_system = |s: usize| (0..METRICS.len()).map(|m| joined(s, m)).collect();
-        let values: Vec<Vec<Vec<Option<f64>>>> = (0..self.systems.len()).map(of_system).collect();
+        let of_system = |s: usize| {
+            let mut all = PerQuery::absent(METRICS.len(), 0);
+            data.iter().for_each(|d| all.append(&d.systems[s].values));
+            all
+        };
+        let values: Vec<PerQuery> = (0..self.systems.len()).map(of_system).collect();
         let folds: Vec<usize> = data.iter().flat_map(|d| d.query_folds.clone()).collect();
         self.standing(&values, &folds)
     }
@@ -260,7 +266,7 @@ impl Sample {
     fn expectations(&self, data: &[DataFindings]) -> Vec<Expectation> {
         let Some(first) = data.first() else { return vec![] };
         let expectation = |system: usize, off: f64| {
-            let found = first.standing.fold_means[system][0];
+            let found = first.standing.fold_means.get(system, 0);
             Expectation {
                 data: first.name.clone(),
                 system: self.systems[system].clone(),
@@ -293,7 +299,7 @@ fn trials(random: &mut Random) -> Vec<Trial> {
                     fold,
                     repeat: 0,
                     parameters: parameters(c, depth, gain),
-                    share: 1.0,
+                    fraction: 1.0,
                     valid: Some(valid),
                 });
             }
@@ -302,14 +308,14 @@ fn trials(random: &mut Random) -> Vec<Trial> {
             fold,
             repeat: 0,
             parameters: parameters(1e3, 3, "exp2"),
-            share: 0.25,
+            fraction: 0.25,
             valid: Some(0.4),
         });
         trials.push(Trial {
             fold,
             repeat: 0,
             parameters: parameters(1e4, 3, "exp2"),
-            share: 1.0,
+            fraction: 1.0,
             valid: None,
         });
     }

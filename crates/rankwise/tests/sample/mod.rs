@@ -1,19 +1,20 @@
-//! Made-up findings for tests of tables and exports.
+//! Synthetic findings for tests of tables and exports.
 
+use rankwise::experiment::PerQuery;
 use rankwise::experiment::findings::*;
-use rankwise::experiment::standing::{Part, Terms, pooled, standing};
+use rankwise::experiment::standing::{DataValues, StandingTerms, pooled, standing};
 use rankwise::metrics::Conventions;
 
-type Values = Option<Vec<Vec<Option<f64>>>>;
+type Values = Option<PerQuery>;
 
 /// Findings on `data`, given as `(name, queries, folds)`. Each system is worse than the one before by about 0.03 on
 /// every query; one whose name starts with `broken` failed. Query 2 of each data set is skipped by `map`, and
-/// `ndcg@1` is not among the measures asked for.
-pub(crate) fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findings {
+/// `ndcg@1` is not among the metrics asked for.
+pub fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findings {
     let metrics: Vec<String> =
         ["map", "ndcg@10", "precision@10", "err@20", "ndcg@1"].map(String::from).into();
     let names: Vec<String> = systems.iter().map(|s| s.to_string()).collect();
-    let terms = Terms { systems: &names, metrics: metrics.len(), selection: 1, seed: 7 };
+    let terms = StandingTerms { systems: &names, metrics: metrics.len(), selection: 1, seed: 7 };
     let values: Vec<Vec<Values>> = data
         .iter()
         .map(|&(_, queries, _)| {
@@ -24,8 +25,13 @@ pub(crate) fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findi
         data.iter().map(|&(_, n, _)| (1..=n).map(|q| format!("q{q}")).collect()).collect();
     let folds: Vec<Vec<usize>> =
         data.iter().map(|&(_, n, folds)| (0..n).map(|q| q * folds / n).collect()).collect();
-    let parts: Vec<Part<'_>> = (0..data.len())
-        .map(|d| Part { name: data[d].0, values: &values[d], query_folds: &folds[d], query_ids: &ids[d] })
+    let parts: Vec<DataValues<'_>> = (0..data.len())
+        .map(|d| DataValues {
+            name: data[d].0,
+            values: &values[d],
+            query_folds: &folds[d],
+            query_ids: &ids[d],
+        })
         .collect();
     let pooled = (data.len() > 1).then(|| pooled(&parts, &terms).unwrap());
     let data = parts.iter().zip(data).map(|(part, shape)| data_findings(part, shape.2, &terms)).collect();
@@ -51,7 +57,7 @@ pub(crate) fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findi
 }
 
 /// Times of all systems: half a second for the first, three times as long for each next one.
-pub(crate) fn times(findings: &Findings) -> Times {
+pub fn times(findings: &Findings) -> Times {
     let time = |data: &DataFindings, (number, system): (usize, &SystemInfo)| SystemTimes {
         data: data.name.clone(),
         system: system.name.clone(),
@@ -73,15 +79,15 @@ fn values(name: &str, system: usize, metrics: usize, queries: usize) -> Values {
         (metric != 0 || query != 1).then_some(0.4 + 0.4 * base - 0.03 * system as f64 + 0.02 * noise)
     };
     let of_metric = |metric| (0..queries).map(|query| value(metric, query)).collect();
-    (!name.starts_with("broken")).then(|| (0..metrics).map(of_metric).collect())
+    (!name.starts_with("broken")).then(|| PerQuery::new((0..metrics).map(of_metric).collect()))
 }
 
 fn info(name: &str) -> SystemInfo {
     SystemInfo { name: name.into(), learner: Some(name.into()), title: "Learner".into() }
 }
 
-fn data_findings(part: &Part<'_>, folds: usize, terms: &Terms<'_>) -> DataFindings {
-    let none = || vec![vec![None; part.query_ids.len()]; terms.metrics];
+fn data_findings(part: &DataValues<'_>, folds: usize, terms: &StandingTerms<'_>) -> DataFindings {
+    let none = || PerQuery::absent(terms.metrics, part.query_ids.len());
     let system = |values: &Values| SystemFindings {
         values: values.clone().unwrap_or_else(none),
         chosen: Vec::new(),
@@ -100,6 +106,7 @@ fn data_findings(part: &Part<'_>, folds: usize, terms: &Terms<'_>) -> DataFindin
             documents_per_query: (0, 0.0, 0),
             queries_without_relevant: 0,
             preparation: Vec::new(),
+            notes: Vec::new(),
         },
         folds,
         query_ids: part.query_ids.to_vec(),

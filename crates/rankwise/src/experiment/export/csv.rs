@@ -1,11 +1,11 @@
-//! CSV for spreadsheets and notebooks: a header, then one row per observation. Folds and repeats count from 0; a cell
+//! CSV for spreadsheets and notebooks: a header, then one row per observation. Folds and repeats count from 1. A cell
 //! is empty where there is no value.
 
 use super::super::findings::{DataFindings, Findings, SystemFindings, Times};
 use super::value;
 use crate::data::{push_f64, push_field};
 
-/// A CSV text that grows cell by cell.
+/// CSV text, written cell by cell.
 pub(in crate::experiment) struct Sheet(Vec<u8>);
 
 impl Sheet {
@@ -32,7 +32,7 @@ impl Sheet {
         self.text(&count.to_string());
     }
 
-    /// Every cell left a comma behind it; the last one of a row becomes its end.
+    /// Every cell is followed by a comma; the last comma of a row becomes its line end.
     pub(in crate::experiment) fn end_row(&mut self) {
         if let Some(last) = self.0.last_mut() {
             *last = b'\n';
@@ -44,7 +44,7 @@ impl Sheet {
     }
 }
 
-/// The value of every measure for every system on every test query.
+/// The value of every metric for every system on every test query.
 pub fn per_query_csv(findings: &Findings) -> String {
     let header = ["data", "fold", "query", "system"].into_iter();
     let mut sheet = Sheet::new(header.chain(findings.metrics.iter().map(String::as_str)));
@@ -65,14 +65,14 @@ pub fn per_query_csv(findings: &Findings) -> String {
 
 /// Every setting that was tried, its parameters as `name=value`, separated by spaces.
 pub fn trials_csv(findings: &Findings) -> String {
-    let mut sheet = Sheet::new(["data", "fold", "repeat", "system", "share", "valid", "parameters"]);
+    let mut sheet = Sheet::new(["data", "fold", "repeat", "system", "fraction", "valid", "parameters"]);
     for (data, system, name) in each_system(findings) {
         for trial in &system.trials {
             sheet.text(&data.name);
             sheet.count(trial.fold + 1);
             sheet.count(trial.repeat + 1);
             sheet.text(name);
-            sheet.number(Some(trial.share));
+            sheet.number(Some(trial.fraction));
             sheet.number(trial.valid);
             sheet.text(&assignments(&trial.parameters));
             sheet.end_row();
@@ -87,13 +87,13 @@ fn each_system(findings: &Findings) -> impl Iterator<Item = (&DataFindings, &Sys
     })
 }
 
-/// `c=10 gain=exp2`, as they are typed on the command line.
+/// `c=10 gain=exp2`, as typed on the command line.
 fn assignments(parameters: &toml::Table) -> String {
     let plain = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     parameters.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(" ")
 }
 
-/// How long each system took on each data set.
+/// The seconds of each system on each data set.
 pub fn times_csv(times: &Times) -> String {
     let mut sheet = Sheet::new(["data", "system", "search_seconds", "train_seconds", "score_seconds"]);
     for time in &times.systems {

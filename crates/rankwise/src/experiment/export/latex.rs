@@ -1,12 +1,12 @@
 //! Tables in LaTeX, for a paper: `\input` the file where `\usepackage{booktabs}` is loaded.
 
 use super::super::findings::{Findings, Times};
-use super::{LEVEL, Row, Section, four, notes, seconds, sections, tabulated};
+use super::{LEVEL, Section, SystemRow, four, notes, seconds, sections, tabulated};
 
 const DAGGER: &str = r"$^\dagger$";
 
 /// One table per data set and one for all of them, the best values bold. A dagger marks systems that are worse than
-/// the best by the selection measure at the [`LEVEL`], after Holm's adjustment.
+/// the best by the selection metric at the [`LEVEL`], with Holm's correction.
 pub fn latex(findings: &Findings, times: &Times) -> String {
     let mut text = format!(
         "% {}, made by Rankwise {}. Needs \\usepackage{{booktabs}}.\n",
@@ -39,7 +39,12 @@ fn table(findings: &Findings, section: &Section<'_>) -> String {
     )
 }
 
-fn cells(row: &Row<'_>, best: &[Option<String>], selection: Option<usize>, has_seconds: bool) -> Vec<String> {
+fn cells(
+    row: &SystemRow<'_>,
+    best: &[Option<String>],
+    selection: Option<usize>,
+    has_seconds: bool,
+) -> Vec<String> {
     let mut cells = vec![escaped(row.system)];
     for (column, (mean, best)) in row.means.iter().zip(best).enumerate() {
         let shown = or_dash(mean.map(four));
@@ -67,25 +72,25 @@ fn caption(findings: &Findings, section: &Section<'_>) -> String {
     );
     if section.rows.iter().any(|row| row.worse) {
         caption += &format!(
-            " {DAGGER}: worse than the best by {} (paired randomisation test with Holm's adjustment, $p < {LEVEL}$).",
+            " {DAGGER}: worse than the best by {} (paired randomization test with Holm's correction, $p < {LEVEL}$).",
             escaped(&findings.selection)
         );
     }
     caption
 }
 
-/// A label that no character can break: letters, digits and hyphens.
+/// A label of letters, digits and hyphens only.
 fn label(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// For a comment, which the end of the line ends.
+/// Text for a comment, which ends with its line.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Text that LaTeX prints as it is, in a table's cell as well: `[` and `*` would be read as options of the row before,
-/// and two hyphens as a dash.
+/// Text escaped for LaTeX, also in a table cell: `[` and `*` would be read as options of the row before, and two
+/// hyphens as a dash.
 fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

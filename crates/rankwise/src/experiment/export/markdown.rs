@@ -2,9 +2,9 @@
 
 use super::super::findings::{Expectation, Findings, Times};
 use super::{Section, four, notes, probability, range, seconds, sections, tabulated};
-use crate::experiment::Options;
+use crate::experiment::ComparisonOptions;
 
-/// The experiment's tables, with notes on how they were made, figures that were expected, and failures.
+/// The experiment's tables with notes on how the numbers were computed, expected figures and failures.
 pub fn markdown(findings: &Findings, times: &Times) -> String {
     let mut text = format!("# {}\n", escaped(&findings.title));
     if !findings.about.is_empty() {
@@ -35,7 +35,7 @@ fn systems_table(findings: &Findings, section: &Section<'_>) -> String {
     let has_seconds = section.rows.iter().any(|row| row.seconds.is_some());
     let mut header = vec!["system".to_owned()];
     header.extend(tabulated(findings).iter().map(|&m| escaped(&findings.metrics[m])));
-    header.push(format!("{}% interval", 100.0 * Options::default().confidence));
+    header.push(format!("{} % CI", 100.0 * ComparisonOptions::default().confidence));
     header.push("p".into());
     header.extend(has_seconds.then(|| "seconds".into()));
     let best = section.best();
@@ -59,7 +59,7 @@ fn systems_table(findings: &Findings, section: &Section<'_>) -> String {
 }
 
 fn expectations_table(expectations: &[Expectation]) -> String {
-    let header = ["data", "system", "measure", "source", "expected", "found", "met"].map(str::to_owned);
+    let header = ["data", "system", "metric", "source", "expected", "found", "met"].map(str::to_owned);
     let row = |e: &Expectation| {
         let texts = [&e.data, &e.system, &e.metric, &e.source].map(|text| escaped(text));
         let met = if e.met { "yes" } else { "no" };
@@ -75,8 +75,8 @@ fn or_dash(cell: Option<String>) -> String {
     cell.unwrap_or_else(|| "–".into())
 }
 
-/// A table whose columns after the first `left` are aligned to the right; cells are padded so that it also reads well
-/// as plain text.
+/// A table whose first `left` columns are left-aligned and the others right-aligned. Cells are padded, so that it also
+/// reads well as plain text.
 pub(in crate::experiment) fn table(lines: &[Vec<String>], left: usize) -> String {
     let length = |cell: &String| cell.chars().count();
     let width = |c: usize| lines.iter().map(|line| length(&line[c])).max().unwrap_or(0).max(3);
@@ -98,7 +98,7 @@ pub(in crate::experiment) fn table(lines: &[Vec<String>], left: usize) -> String
     format!("{}|{rule}\n{body}", row(&lines[0]))
 }
 
-/// Text that Markdown shows as it is: on one line, and with a backslash before whatever would mean something.
+/// Text escaped for Markdown, on one line.
 pub(in crate::experiment) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

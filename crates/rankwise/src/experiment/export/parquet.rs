@@ -13,10 +13,10 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Queries turned into rows at once.
+/// Queries converted to rows at once.
 const BATCH_QUERIES: usize = 1024;
 
-/// Writes the value of every measure for every system on every test query.
+/// Writes the value of every metric for every system on every test query.
 pub fn write_per_query_parquet(findings: &Findings, path: &Path) -> Result<()> {
     let failed = |e: &dyn Display| Error::io("write", path, std::io::Error::other(e.to_string()));
     let schema = schema(findings);

@@ -1,4 +1,4 @@
-// What surrounds the results: heading, problems, the data, figures expected, and how to get all this again.
+// What surrounds the results: heading, problems, data, expected figures, and how to reproduce the experiment.
 
 function fact(name, value) {
   return element("div", null, element("dt", null, name), element("dd", null, value));
@@ -10,7 +10,7 @@ function problems() {
     element("h2", null, heading), element("ul", null, items.map((item) => element("li", null, item))));
   return [
     box("failures", `${counted(findings.failures.length, "job")} failed`, findings.failures),
-    box("unmet", `${counted(unmet.length, "expected figure")} did not come`, unmet.map((expectation) =>
+    box("unmet", `${counted(unmet.length, "expected figure")} not reached`, unmet.map((expectation) =>
       `${expectation.data}, ${expectation.system}, ${expectation.metric}: expected ${formatValue(expectation.value)} within `
       + `${formatShort(expectation.within)}, found ${expectation.found === null ? "nothing" : formatValue(expectation.found)}.`)),
   ].filter(Boolean);
@@ -39,14 +39,18 @@ function gradesBar(grades) {
   const total = sum(grades.map(([, count]) => count));
   if (total === 0) return sentence("There are no documents.");
   const greatest = most([0, ...grades.map(([grade]) => grade)]);
-  const share = (count) => (100 * count) / total;
-  const look = (grade) => `--share:${Math.round(greatest > 0 ? 100 * Math.max(0, grade / greatest) : 0)}%`;
+  const percent = (count) => (100 * count) / total;
+  const look = (grade) => `--fraction:${Math.round(greatest > 0 ? 100 * Math.max(0, grade / greatest) : 0)}%`;
   return element("div", { class: "grades" },
     element("div", { class: "bar", "aria-hidden": "true" },
-      grades.map(([grade, count]) => element("span", { style: `${look(grade)};flex-grow:${count}`, "data-tip": `grade ${formatShort(grade)}: ${counted(count, "document")}` }))),
+      grades.map(([grade, count]) => element("span", { style: `${look(grade)};flex-grow:${count}`, "data-tip": `label ${formatShort(grade)}: ${counted(count, "document")}` }))),
     element("ul", { class: "keys" }, grades.map(([grade, count]) =>
       element("li", null, element("span", { class: "key grade-key", style: look(grade) }),
-        `grade ${formatShort(grade)}: ${formatCount(count)} (${share(count).toFixed(1)} %)`))));
+        `label ${formatShort(grade)}: ${formatCount(count)} (${percent(count).toFixed(1)} %)`))));
+}
+
+function notesList(heading, notes) {
+  return notes.length > 0 && [element("h4", null, heading), element("ul", { class: "notes" }, notes.map((note) => element("li", null, note)))];
 }
 
 function dataCard({ name, summary, folds }) {
@@ -61,7 +65,7 @@ function dataCard({ name, summary, folds }) {
       fact("Documents per query", `${formatCount(least)} to ${formatCount(most)}, median ${formatShort(median)}`),
       fact("Queries without relevant documents", formatCount(summary.queries_without_relevant))),
     gradesBar(summary.grades),
-    summary.preparation.length > 0 && element("ul", { class: "notes" }, summary.preparation.map((note) => element("li", null, note))));
+    notesList("Preparation", summary.preparation), notesList("Notes from reading the files", summary.notes ?? []));
 }
 
 function drawData(body) {
@@ -71,8 +75,8 @@ function drawData(body) {
 // ---- Expectations ----
 
 function drawExpectations(body) {
-  if (findings.expectations.length === 0) return body.replaceChildren(sentence("The experiment names no figures that it expects."));
-  const heads = ["Data", "System", "Measure", "Expected", "Within", "Found", "Off by", "Met", "Source"];
+  if (findings.expectations.length === 0) return body.replaceChildren(sentence("The experiment file lists no expected figures."));
+  const heads = ["Data", "System", "Metric", "Expected", "Within", "Found", "Off by", "Met", "Source"];
   const rows = findings.expectations.map((e) => element("tr", { class: e.met ? null : "failed" },
     element("td", { class: "text" }, e.data), element("td", { class: "text" }, e.system), element("td", { class: "text" }, e.metric),
     element("td", null, formatValue(e.value)), element("td", null, `±\u2009${formatShort(e.within)}`), element("td", null, formatValue(e.found)),
@@ -80,25 +84,25 @@ function drawExpectations(body) {
     element("td", { class: e.met ? "yes" : "no" }, e.met ? "✓ met" : "✗ not met"), element("td", { class: "text source" }, e.source)));
   const met = findings.expectations.filter((e) => e.met).length;
   body.replaceChildren(
-    element("p", { class: "verdict" }, `${met} of ${findings.expectations.length} came within their limits.`),
+    element("p", { class: "verdict" }, `${met} of ${findings.expectations.length} are within their limits.`),
     scrollingTable({ class: "expectations" }, "Expectations", element("thead", null, element("tr", null, heads.map((text, i) =>
       element("th", { scope: "col", class: i < 3 || i === 8 ? "text" : null }, text)))), element("tbody", null, rows)));
 }
 
-// ---- Doing it again ----
+// ---- Reproducing ----
 
 function drawMethod(body) {
   const conventions = Object.entries(findings.conventions).map(([name, value]) => fact(name, formatShort(value)));
   const comparison = views.map((view) => view.standing.against_best).find(Boolean);
   const peak = times.peak_bytes ? `, at most ${Math.ceil(times.peak_bytes / 2 ** 20)} MiB of memory` : "";
   const sentences = [
-    `The same experiment file, data, seed (${seed}) and version (Rankwise ${findings.version}) give the same figures again, on any number of threads. Only times differ.`,
+    `The same experiment file, data, seed (${seed}) and version (Rankwise ${findings.version}) give the same figures, on any number of threads. Only times differ.`,
     findings.data.some((data) => data.systems.some((system) => system.trials.length > 0))
-      && `Parameters were chosen by ${findings.selection} on validation queries only; every figure here is of test queries.`,
-    comparison && `Differences were tested with a paired randomisation test, two-sided (${counted(comparison.permutations, "random sign assignment")} where there are too many to list), adjusted by Holm’s method; `
-      + `intervals are bootstrap percentiles over ${counted(comparison.resamples, "resample")} of the queries.`,
-    times.threads > 0 && `It ran on ${counted(times.threads, "thread")}, ${times.one_at_a_time ? "one job after another" : "jobs side by side"}${peak}.`,
+      && `Parameters were chosen by ${findings.selection} on validation queries only. All figures here are on test queries.`,
+    comparison && `Differences were tested with a two-sided paired randomization test (${counted(comparison.permutations, "random sign assignment")} where there are too many to enumerate) with Holm’s correction. `
+      + `Confidence intervals are bootstrap percentiles over ${counted(comparison.resamples, "resample")} of the queries.`,
+    times.threads > 0 && `It ran on ${counted(times.threads, "thread")}, ${times.one_at_a_time ? "one job at a time" : "with jobs in parallel"}${peak}.`,
   ].filter(Boolean);
   body.replaceChildren(element("div", { class: "prose" }, sentences.map((text) => element("p", null, text))),
-    element("h3", null, "Conventions of the measures"), element("dl", { class: "facts conventions" }, conventions));
+    element("h3", null, "Conventions of the metrics"), element("dl", { class: "facts conventions" }, conventions));
 }

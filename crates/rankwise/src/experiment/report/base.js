@@ -1,25 +1,25 @@
 "use strict";
-// What was found, what the reader chose to look at, and the small helpers that everything else uses.
+// The findings, the reader's choices, and small helpers that the other scripts use.
 
 const { findings, times, seed } = JSON.parse(document.getElementById("findings").textContent);
 const systems = findings.systems;
 const selectionIndex = findings.metrics.indexOf(findings.selection);
 
-/** Measures that tables show: those asked for, and the selection measure in any case. */
+/** Metrics that tables show: those asked for, and always the selection metric. */
 const shownMetrics = findings.metrics
   .map((_, metric) => metric)
   .filter((metric) => metric < findings.shown || metric === selectionIndex);
 
-/** The level below which an adjusted p counts as a difference. */
+/** A difference with an adjusted p below this level is significant. */
 const LEVEL = 0.05;
 
-/** Values that differ by no more than this are equal; the library's own limit. */
+/** Values that differ by no more than this count as equal, as in the library. */
 const TIE = 1e-12;
 
-/** What can be looked at: each data set, and all of them together where there are several. */
-const views = findings.data.map((data) => ({ key: data.name, name: data.name, standing: data.standing, data, parts: [data] }));
+/** The views: each data set, and all of them together where there are several. */
+const views = findings.data.map((data) => ({ key: data.name, name: data.name, standing: data.standing, data, sets: [data] }));
 if (findings.pooled) {
-  views.push({ key: "(all)", name: "All together", standing: findings.pooled, data: null, parts: findings.data });
+  views.push({ key: "(all)", name: "All together", standing: findings.pooled, data: null, sets: findings.data });
 }
 
 // ---- Choices: kept in the address after #, so that a view can be linked. ----
@@ -45,33 +45,33 @@ function chosenSystem(key, view, fallback) {
 
 // ---- Looking things up ----
 
-/** The selection measure on every query of a view. */
+/** The selection metric on every query of a view. */
 function queryValues(view, system) {
-  return view.parts.flatMap((data) => {
+  return view.sets.flatMap((data) => {
     const values = data.systems[system]?.values[selectionIndex] ?? [];
     return data.query_ids.map((_, query) => values[query] ?? null);
   });
 }
 
 function queryNames(view) {
-  return view.parts.flatMap((data) => data.query_ids.map((id) => (view.data ? id : `${data.name} ${id}`)));
+  return view.sets.flatMap((data) => data.query_ids.map((id) => (view.data ? id : `${data.name} ${id}`)));
 }
 
-/** Seconds of training in a view; null where any part does not tell. */
+/** Seconds of training in a view; null where they are unknown for any of its data sets. */
 function trainSeconds(view, system) {
-  const found = view.parts.map((data) =>
+  const found = view.sets.map((data) =>
     times.systems.find((time) => time.data === data.name && time.system === systems[system].name)?.train_seconds ?? null);
   return found.length === 0 || found.includes(null) ? null : sum(found);
 }
 
-/** The system to compare with: the one the findings name, or the best one where that failed here. */
+/** The baseline: the one the findings name, or the best system where that one failed. */
 function defaultBaseline(view) {
   const order = view.standing.order;
   return order.includes(findings.baseline) ? findings.baseline : order[0];
 }
 
 const isExternal = (system) => systems[system].learner === null;
-const wasCutShort = (view, system) => view.parts.some((data) => data.systems[system]?.cut_short);
+const wasCutShort = (view, system) => view.sets.some((data) => data.systems[system]?.cut_short);
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const mean = (numbers) => sum(numbers) / numbers.length;
 // Not Math.min(...numbers): a function takes no more than some ten thousands of arguments.

@@ -1,4 +1,4 @@
-// Drawing: scales, axes, marks and the little box that explains a mark.
+// Drawing: scales, axes, marks and tooltips.
 
 const SVG = "http://www.w3.org/2000/svg";
 const shape = (tag, attributes, ...children) => build(document.createElementNS(SVG, tag), attributes, children);
@@ -114,7 +114,7 @@ function linePath(points) {
   return points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(2)} ${y.toFixed(2)}`).join("");
 }
 
-/** Moves label positions apart until each has its gap, as near to where they belong as may be. */
+/** Moves label positions apart until they no longer overlap, as little as possible. */
 function spread(wanted, gap, low, high) {
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]);
   const placed = [...wanted];
@@ -131,7 +131,7 @@ function spread(wanted, gap, low, high) {
   return placed;
 }
 
-// ---- The box that explains the mark under the pointer or in focus ----
+// ---- Tooltips: explain the mark under the pointer or in focus ----
 
 const tipBox = document.getElementById("tip");
 

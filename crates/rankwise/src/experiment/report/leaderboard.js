@@ -1,4 +1,4 @@
-// Systems beside each other: the leaderboards, and every pair of systems.
+// Systems side by side: the leaderboards, and every pair of systems.
 
 /** Adjusted p of every system against the best one, by system number. */
 function pAgainstBest(standing) {
@@ -9,10 +9,10 @@ function pAgainstBest(standing) {
   return p;
 }
 
-/** What the table says in a sentence. */
+/** The main result of a table, in a sentence. */
 function verdict(standing, p) {
   const [best] = standing.order;
-  if (best === undefined) return "No system came to an end here.";
+  if (best === undefined) return "No system finished here.";
   const value = formatValue(standing.means[best][selectionIndex]);
   const lead = `${systems[best].name} is best by ${findings.selection}: ${value} over ${counted(standing.queries, "query", "queries")}.`;
   if (standing.order.length === 1) return lead;
@@ -22,7 +22,7 @@ function verdict(standing, p) {
   return `${lead} Not significantly behind it: ${names}.`;
 }
 
-/** A mean with its interval, on the scale that all rows share. */
+/** A mean with its confidence interval, on the same scale in all rows. */
 function intervalPlot(value, interval, toX, bestValue) {
   const at = (v) => toX(v).toFixed(1);
   return shape("svg", { class: "interval", viewBox: "0 0 120 18", width: 120, height: 18, "aria-hidden": "true" },
@@ -43,9 +43,9 @@ function systemCell(view, system, best, p) {
     element("span", { class: "swatch", style: `background:${look(system).colour}` }),
     element("span", { class: "system", title: systems[system].title }, systems[system].name),
     system === best && tag("best", `Highest mean of ${findings.selection}`, "good"),
-    p.get(system) >= LEVEL && tag("≈ best", `Not significantly behind the best: p ≥ ${LEVEL} after Holm’s adjustment`),
-    isExternal(system) && tag("external", "Scores from elsewhere"),
-    wasCutShort(view, system) && tag("cut short", "A time limit ended training early: the result depends on the clock", "warn"),
+    p.get(system) >= LEVEL && tag("≈ best", `Not significantly behind the best: p ≥ ${LEVEL} with Holm’s correction`),
+    isExternal(system) && tag("external", "Scores read from files"),
+    wasCutShort(view, system) && tag("cut short", "A time limit ended training early, so the result depends on the clock", "warn"),
     failed && tag("failed", "See the failures at the top", "bad"));
 }
 
@@ -76,8 +76,8 @@ function leaderboardColumns(view, p) {
     { key: "#", head: "#", upward: true, value: place, cell: (system) => element("td", { class: "place" }, place(system) ?? "–") },
     { key: "system", head: "System", upward: true, value: (system) => systems[system].name, cell: (system) => systemCell(view, system, best, p) },
     ...metricColumns,
-    { key: "interval", head: `${confidence}interval of ${findings.selection}`, value: (system) => standing.intervals[system]?.low ?? null, cell: intervalCell },
-    { key: "p", head: "p against best", value: (system) => p.get(system) ?? null, cell: (system) => element("td", null, formatP(p.get(system))) },
+    { key: "interval", head: `${confidence}CI of ${findings.selection}`, value: (system) => standing.intervals[system]?.low ?? null, cell: intervalCell },
+    { key: "p", head: "p vs. best", value: (system) => p.get(system) ?? null, cell: (system) => element("td", null, formatP(p.get(system))) },
     { key: "time", head: "Training", upward: true, value: (system) => trainSeconds(view, system), cell: (system) => element("td", null, formatSeconds(trainSeconds(view, system))) },
   ];
 }
@@ -129,7 +129,7 @@ function leaderboard(view) {
 function drawLeaderboards(body) {
   const several = findings.data.some((data) => data.folds > 1);
   const meanPicker = several && picker("Means over",
-    [["queries", "all queries"], ["folds", "folds, as papers print them"]],
+    [["queries", "all queries"], ["folds", "folds, as papers report them"]],
     choices.get("mean") ?? "queries",
     (value) => { choose("mean", value === "folds" ? value : null); drawBoards(); });
   const boards = element("div");
@@ -141,7 +141,7 @@ function drawLeaderboards(body) {
 
 // ---- Every pair ----
 
-/** Above so many systems the cells of the matrix hold the difference only. */
+/** With more systems than this, the cells of the matrix show the difference only. */
 const ROOMY_MATRIX = 12;
 
 /** Pairs by [row][column] place in the order, seen from the row. */

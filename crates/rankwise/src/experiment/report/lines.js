@@ -29,7 +29,7 @@ function legend(view, onChange) {
   return element("div", { class: "legend", role: "group", "aria-label": "Lines shown" }, chips);
 }
 
-/** The measures named ndcg@k, by ascending k: [k, metric]. */
+/** The metrics named ndcg@k, by ascending k: [k, metric]. */
 function ndcgDepths() {
   const found = findings.metrics.map((name, metric) => [Number(/^ndcg@(\d+)$/i.exec(name)?.[1] ?? 0), metric]);
   return found.filter(([k]) => k > 0).sort(([a], [b]) => a - b);
@@ -73,14 +73,14 @@ function labelLines(c, lines) {
 function depthTable(view, depths) {
   const rows = view.standing.order.map((system) => element("tr", null, element("th", { scope: "row" }, systems[system].name),
     depths.map(([, metric]) => element("td", null, formatValue(view.standing.means[system][metric])))));
-  return element("details", null, element("summary", null, "The same as numbers"),
+  return element("details", null, element("summary", null, "Show numbers"),
     scrollingTable(null, "NDCG by depth", element("thead", null, element("tr", null, element("td"),
       depths.map(([k]) => element("th", { scope: "col" }, `@${k}`)))), element("tbody", null, rows)));
 }
 
 function drawCurves(body, view, width) {
   const depths = ndcgDepths();
-  if (depths.length < 2) return body.replaceChildren(sentence("NDCG was measured at fewer than two depths, so there is no curve to draw."));
+  if (depths.length < 2) return body.replaceChildren(sentence("NDCG was computed at fewer than two depths, so there is no curve to draw."));
   if (view.standing.order.length === 0) return body.replaceChildren(sentence("No system has results here."));
   const place = element("div", { class: "figure" });
   const draw = () => place.replaceChildren(depthChart(view, depths, innerWidthOf(width)));
@@ -126,7 +126,7 @@ function drawTraining(body, view, width) {
   const figures = view.data.systems.flatMap(({ curves }, system) =>
     [...groupBy(curves, ({ what }) => what)].map(([what, group]) => trainingChart(systems[system].name, what, group, smallWidth(width))));
   const drawn = figures.filter(Boolean);
-  body.replaceChildren(drawn.length > 0 ? element("div", { class: "multiples" }, drawn) : sentence("No learner told how its training went."));
+  body.replaceChildren(drawn.length > 0 ? element("div", { class: "multiples" }, drawn) : sentence("No learner reported its training progress."));
 }
 
 // ---- Time against accuracy ----
@@ -181,6 +181,6 @@ function drawTimes(body, view, width) {
   body.replaceChildren(...[
     element("div", { class: "figure" }, c.node),
     untimed.length > 0 && sentence(`Without a training time: ${untimed.join(", ")}.`),
-    !times.one_at_a_time && sentence("Jobs ran side by side and shared the machine, so times compare only roughly."),
+    !times.one_at_a_time && sentence("Jobs ran in parallel and shared the machine, so compare times only roughly."),
   ].filter(Boolean));
 }

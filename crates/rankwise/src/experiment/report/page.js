@@ -1,4 +1,4 @@
-// Putting the page together, and keeping it in step with what the reader chooses.
+// Assembles the page and redraws it when the reader's choices change.
 
 const overallSections = [
   { id: "leaderboard", title: "Leaderboard", draw: drawLeaderboards,
@@ -7,18 +7,18 @@ const overallSections = [
 
 /** Sections that show the view chosen; those with `single` make sense for one data set only. */
 const viewSections = [
-  { id: "curves", title: "NDCG by depth", short: "NDCG", draw: drawCurves, about: "How good the first k places are, for each k." },
-  { id: "wins", title: "Wins and losses", short: "Wins", draw: drawWins, about: "Each bar is a query: above the line where the system is better than the baseline, below where it is worse." },
-  { id: "significance", title: "Which differences are real", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test adjusted for all pairs.` },
-  { id: "parameters", title: "Parameters", single: true, draw: drawSearch, about: "Each dot is a setting tried on one fold, the line their mean; triangles mark what was chosen." },
+  { id: "curves", title: "NDCG by depth", short: "NDCG", draw: drawCurves, about: "Mean NDCG of the top k documents, for each k." },
+  { id: "wins", title: "Wins and losses", short: "Wins", draw: drawWins, about: "Each bar is a query: above the line the system is better than the baseline, below it is worse." },
+  { id: "significance", title: "Significance of differences", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomization test, with Holm’s correction for all pairs.` },
+  { id: "parameters", title: "Parameters", single: true, draw: drawSearch, about: "Each dot is a setting tried on one fold; the line shows their mean, and triangles mark chosen values." },
   { id: "training", title: "Training", single: true, draw: drawTraining, about: "A thin line per fold." },
-  { id: "times", title: "Time and accuracy", short: "Time", draw: drawTimes, about: "Up is better, left is quicker." },
-  { id: "worst", title: "Worst queries", single: true, draw: drawWorst, about: "Grades of the first documents as the system ranked them, above the best possible. Open a query for its documents." },
+  { id: "times", title: "Time and accuracy", short: "Time", draw: drawTimes, about: "Higher is better; further left is faster." },
+  { id: "worst", title: "Worst queries", single: true, draw: drawWorst, about: "Labels of the top documents as ranked by the system, and of an ideal ranking. Open a query to see its documents." },
 ];
 
 const backgroundSections = [
-  { id: "data", title: "Data", draw: drawData, about: "What is in the data sets, after preparation." },
-  { id: "expectations", title: "Expected figures", short: "Expected", draw: drawExpectations, about: "Figures that the experiment expects of the mean of the folds’ means." },
+  { id: "data", title: "Data", draw: drawData, about: "Sizes and labels of the data sets, after preparation." },
+  { id: "expectations", title: "Expected figures", short: "Expected", draw: drawExpectations, about: "Expected means of the folds’ means, from the experiment file." },
   { id: "reproduce", title: "How to reproduce this", short: "Reproduce", draw: drawMethod },
 ];
 
@@ -85,7 +85,7 @@ function flipTheme() {
   showTheme();
 }
 
-// ---- Print: the paper shows every data set, as the choices made on the page have it. ----
+// ---- Print: all data sets are shown, with the choices made on the page. ----
 
 const PAPER_WIDTH = 680;
 
@@ -106,7 +106,7 @@ function drawAll() {
   drawChooser();
   drawViews();
   drawGroup("background", backgroundSections);
-  byId("foot").replaceChildren(`Made by Rankwise ${findings.version}. This file holds all it shows and asks the network for nothing.`);
+  byId("foot").replaceChildren(`Made by Rankwise ${findings.version}. This file is self-contained and loads nothing from the network.`);
 }
 
 document.addEventListener("click", (event) => {

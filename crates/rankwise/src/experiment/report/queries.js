@@ -1,4 +1,4 @@
-// Query by query: wins and losses against a baseline, and the queries a system did worst on.
+// Query by query: wins and losses against a baseline, and each system's worst queries.
 
 /** The per-query differences of two systems, greatest first; queries that either of them lacks are left out. */
 function differences(view, system, baseline) {
@@ -95,11 +95,11 @@ function drawWins(body, view, width) {
   const draw = () => {
     const [ours, theirs] = [systems[pair.system].name, systems[pair.base].name];
     const rows = differences(view, pair.system, pair.base);
-    if (rows.length === 0) return place.replaceChildren(sentence("There is no query on which both have a value."));
+    if (rows.length === 0) return place.replaceChildren(sentence("There is no query on which both systems have a value."));
     const readout = element("output", { class: "readout" }, "Point at the chart, or move through it with the arrow keys.");
     place.replaceChildren(scoreline(scoreCounts(rows)), differenceChart(rows, ours, theirs, innerWidthOf(width), readout), readout);
   };
-  // Both are remembered at once: what stands in for a choice not made depends on the other one.
+  // Both are stored together, since the default of each depends on the other.
   const pick = (key) => (value) => {
     pair[key] = systems.findIndex(({ name }) => name === value);
     choose("system", systems[pair.system].name);
@@ -114,8 +114,8 @@ function drawWins(body, view, width) {
 // ---- Worst queries ----
 
 function gradeChip(grade, greatest) {
-  const share = greatest > 0 ? Math.max(0, Math.min(1, grade / greatest)) : 0;
-  return element("span", { class: `grade${share > 0.5 ? " high" : ""}`, style: `--share:${Math.round(share * 100)}%` }, formatShort(grade));
+  const fraction = greatest > 0 ? Math.max(0, Math.min(1, grade / greatest)) : 0;
+  return element("span", { class: `grade${fraction > 0.5 ? " high" : ""}`, style: `--fraction:${Math.round(fraction * 100)}%` }, formatShort(grade));
 }
 
 function worstQuery(data, worst, greatest) {
@@ -126,12 +126,12 @@ function worstQuery(data, worst, greatest) {
     element("td", null, isNumber(document.score) ? formatShort(Number(document.score.toPrecision(4))) : "–"),
     element("td", null, gradeChip(document.grade, greatest)),
     element("td", null, worst.best_grades[place] === undefined ? "–" : gradeChip(worst.best_grades[place], greatest))));
-  const head = ["#", "Document", "Score", "Grade", "Best possible"].map((text) => element("th", { scope: "col" }, text));
+  const head = ["#", "Document", "Score", "Label", "Ideal"].map((text) => element("th", { scope: "col" }, text));
   return element("details", { class: "worst" },
     element("summary", null,
       element("span", { class: "query" }, `Query ${data.query_ids[worst.query] ?? worst.query}`),
       element("span", { class: "value" }, formatValue(worst.value)),
-      element("span", { class: "strips" }, chips("ranked", worst.top.map(({ grade }) => grade)), chips("best", worst.best_grades))),
+      element("span", { class: "strips" }, chips("ranked", worst.top.map(({ grade }) => grade)), chips("ideal", worst.best_grades))),
     scrollingTable(null, "Documents as ranked", element("thead", null, element("tr", null, head)), element("tbody", null, rows)));
 }
 

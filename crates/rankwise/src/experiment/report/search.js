@@ -1,4 +1,4 @@
-// What the search for parameters found: the validation measure against each parameter that it varied.
+// The search for parameters: the validation metric against each parameter that was varied.
 
 /** Parameters whose values differ between trials. */
 function variedParameters(trials) {
@@ -27,12 +27,12 @@ function sensitivityChart(name, trials, chosen, width) {
   const { place, axis } = parameterAxis(name, tried);
   const c = chart({ width, height: 230, top: 26, label: `Validation ${findings.selection} against ${name}`, x: axis,
     y: { range: airy(tried.map(({ valid }) => valid), { air: 0.1 }), title: `validation ${findings.selection}` } });
-  for (const { fold, parameters, share, valid } of tried) {
-    const part = share < 1 ? `, on ${Math.round(share * 100)} % of the training queries` : "";
-    c.area.append(marker("circle", c.x(place(parameters[name])), c.y(valid), share < 1 ? 2.2 : 3.2, { class: share < 1 ? "tried part" : "tried",
-      "data-tip": `fold ${fold + 1}: ${name} = ${formatShort(parameters[name])}, ${formatValue(valid)}${part}` }));
+  for (const { fold, parameters, fraction, valid } of tried) {
+    const sampled = fraction < 1 ? `, on ${Math.round(fraction * 100)} % of the training queries` : "";
+    c.area.append(marker("circle", c.x(place(parameters[name])), c.y(valid), fraction < 1 ? 2.2 : 3.2, { class: fraction < 1 ? "tried sampled" : "tried",
+      "data-tip": `fold ${fold + 1}: ${name} = ${formatShort(parameters[name])}, ${formatValue(valid)}${sampled}` }));
   }
-  const whole = groupBy(tried.filter(({ share }) => share === 1), ({ parameters }) => place(parameters[name]));
+  const whole = groupBy(tried.filter(({ fraction }) => fraction === 1), ({ parameters }) => place(parameters[name]));
   const means = [...whole].map(([x, group]) => [x, mean(group.map(({ valid }) => valid))]).sort(([a], [b]) => a - b);
   c.area.append(shape("path", { class: "means", d: linePath(means.map(([x, value]) => [c.x(x), c.y(value)])) }));
   const picks = groupBy(chosen.filter(({ parameters }) => parameters[name] !== undefined), ({ parameters }) => place(parameters[name]));
@@ -49,8 +49,8 @@ function chosenTable(chosen) {
     element("td", null, fold + 1), findings.repeats > 1 && element("td", null, repeat + 1), element("td", null, formatValue(valid)),
     element("td", { class: "settings" }, Object.entries(parameters).map(([name, value]) => element("code", null, `${name} = ${formatShort(value)}`)))));
   const heads = ["Fold", findings.repeats > 1 && "Repeat", "Validation", "Settings"].filter(Boolean);
-  return element("details", null, element("summary", null, "Settings chosen for each fold"),
-    scrollingTable(null, "Settings chosen", element("thead", null, element("tr", null, heads.map((text) => element("th", { scope: "col" }, text)))),
+  return element("details", null, element("summary", null, "Chosen settings per fold"),
+    scrollingTable(null, "Chosen settings", element("thead", null, element("tr", null, heads.map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", null, rows)));
 }
 
@@ -60,7 +60,7 @@ function drawSearch(body, view, width) {
     return trials.length + chosen.length > 0;
   });
   const searched = learned.filter((system) => view.data.systems[system].trials.length > 0);
-  const none = searched.length === 0 ? sentence("No parameters were searched for: every system ran with its settings as given.") : null;
+  const none = searched.length === 0 ? sentence("No parameters were searched: every system used its given settings.") : null;
   if (learned.length === 0) return body.replaceChildren(none);
   const named = systems.findIndex(({ name }) => name === choices.get("search"));
   const first = view.standing.order.find((system) => searched.includes(system)) ?? learned[0];

@@ -11,11 +11,11 @@ fn a_small_experiment_has_defaults() {
     let spec = Spec::parse(SMALL, "x.toml").unwrap();
     assert_eq!((spec.selection.as_str(), spec.seed, spec.repeats), ("ndcg@10", 1, 1));
     assert_eq!(spec.systems(), ["regression"]);
-    assert_eq!(spec.search.method, Method::Grid);
+    assert_eq!(spec.search.method, SearchMethod::Grid);
 }
 
 #[test]
-fn mistakes_are_refused_with_the_place_and_the_nearest_name() {
+fn mistakes_are_rejected_with_their_place_and_the_nearest_name() {
     assert_eq!(
         refusal(&SMALL.replace("name = \"x\"\n", "name = \"x\"\nselecton = \"map\"\n")),
         "x.toml:2:1: unknown key `selecton`; did you mean `selection`?"
@@ -23,7 +23,7 @@ fn mistakes_are_refused_with_the_place_and_the_nearest_name() {
     assert!(refusal(&SMALL.replace("regression", "regresion")).contains("did you mean `regression`?"));
     assert!(refusal(&SMALL.replace("synth =", "sinth =")).contains("did you mean `synth`?"));
     assert!(refusal(&format!("{SMALL}set = {{ rigde = 1 }}\n")).contains("did you mean `ridge`?"));
-    assert!(refusal(&SMALL.replace("synth = { shape = \"mslr\" }\n", "")).contains("give one of `parts`"));
+    assert!(refusal(&SMALL.replace("synth = { shape = \"mslr\" }\n", "")).contains("give one of `splits`"));
     assert!(refusal(&format!("repeats = 0\n{SMALL}")).contains("`repeats` must be 1 to 1000"));
     assert!(refusal(&format!("baseline = \"regres\"\n{SMALL}")).contains("did you mean `regression`?"));
     let twice = format!("{SMALL}[[learner]]\nname = \"regression\"\n");
@@ -34,7 +34,7 @@ fn mistakes_are_refused_with_the_place_and_the_nearest_name() {
 }
 
 #[test]
-fn paths_are_taken_from_the_directory_of_the_file() {
+fn paths_are_relative_to_the_directory_of_the_file() {
     let mut spec = Spec::parse(
         "name = \"x\"\n[[data]]\nname = \"d\"\ntrain = [\"a.txt\"]\ntest = [\"/b.txt\"]\n[[external]]\nname = \"e\"\nscores = \"s/{fold}\"\n",
         "x.toml",
@@ -47,7 +47,7 @@ fn paths_are_taken_from_the_directory_of_the_file() {
 }
 
 #[test]
-fn readings_of_one_file_are_not_taken_together() {
+fn data_sets_that_share_a_file_are_not_pooled() {
     let spec = |second: &str| {
         let data = |name: &str, file: &str| {
             format!(
@@ -61,4 +61,26 @@ fn readings_of_one_file_are_not_taken_together() {
     };
     assert!(spec("f.txt").can_pool());
     assert!(!spec("c.txt").can_pool());
+}
+
+#[test]
+fn old_names_of_keys_are_accepted() {
+    let text = "name = \"x\"\n[search]\nmethod = \"halving\"\nfirst_share = 0.5\n[[data]]\nname = \"d\"\n\
+                parts = [\"a\", \"b\", \"c\"]\n[[learner]]\nname = \"regression\"\n";
+    let spec = Spec::parse(text, "x.toml").unwrap();
+    assert_eq!((spec.search.first_fraction, spec.data[0].splits.len()), (0.5, 3));
+    let new = text.replace("first_share", "first_fraction").replace("parts", "splits");
+    assert_eq!(Spec::parse(&new, "x.toml").unwrap(), spec);
+}
+
+#[test]
+fn every_experiment_file_of_the_repository_loads() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let Ok(entries) = std::fs::read_dir(&directory) else {
+        return; // Packaged without the repository.
+    };
+    let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let files = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let loaded = files.map(|path| Spec::load(path).unwrap_or_else(|e| panic!("{e}"))).count();
+    assert!(loaded >= 9, "only {loaded} experiment files were found");
 }

@@ -1,6 +1,6 @@
-//! From values to places on a page, and round values to mark on the way.
+//! Axes: from values to positions on a page, and round values for ticks.
 
-/// A range of values, and the part of the page it goes to.
+/// A range of values, and the range of positions it maps to.
 pub(super) struct Scale {
     low: f64,
     high: f64,
@@ -9,14 +9,14 @@ pub(super) struct Scale {
     end: f64,
 }
 
-/// A value to mark, and what to write there.
+/// A tick: a value and its label.
 #[derive(Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) value: f64,
     pub(super) text: String,
 }
 
-/// The part of an axis left free beyond the outermost values.
+/// The fraction of an axis left free beyond the outermost values.
 const AIR: f64 = 0.04;
 
 impl Scale {

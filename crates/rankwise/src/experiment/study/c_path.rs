@@ -1,23 +1,23 @@
-//! How large-margin rankers follow C: mean loss, objective and norm of the weights (Chakrabarti, Khanna, Sawant and
-//! Bhattacharyya, KDD 2008, Figures 4 to 6), and what starting from the C before saves.
+//! How max-margin rankers depend on C: mean loss, objective and norm of the weights (Chakrabarti, Khanna, Sawant and
+//! Bhattacharyya, KDD 2008, Figures 4 to 6), and what a warm start from the previous C saves.
 
 use super::table::brief;
-use super::{Axis, Chart, Claim, Entry, Setup, Study, Table, Varied, log_spaced};
+use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable, Varied, log_spaced};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::learners::{Fitted, LearnerEntry};
+use crate::recipe::{Recipe, Trainer};
 use crate::metrics::evaluate;
 use crate::models::Outcome;
-use crate::recipe::{Recipe, Trainer};
 use crate::watch::Watch;
 use std::time::Instant;
 
 /// The study in the list.
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: StudyEntry = StudyEntry {
     card: Card {
         name: "c-path",
-        title: "Large-margin rankers along C",
-        summary: "Mean loss, objective and norm of the weights of large-margin rankers against C; rounds with and \
+        title: "Max-margin rankers along C",
+        summary: "Mean loss, objective and norm of the weights of max-margin rankers against C; rounds with and \
                   without a warm start.",
         citations: &["chakrabarti2008structured"],
     },
@@ -66,12 +66,12 @@ struct Point {
     /// The objective and the rounds of a start from `w = 0`; none where that was interrupted.
     scratch: Option<(f64, u64)>,
     outcome: Outcome,
-    measures: Vec<Option<f64>>,
+    metrics: Vec<Option<f64>>,
 }
 
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     for learner in &setup.learners {
-        // Rejected before the first learner has run for an hour.
+        // Checked before the first learner runs, which may take an hour.
         Recipe::new(learner.card.name).check()?.check_path(&setup.values)?;
     }
     let (mut lines, mut times) = (Vec::new(), Vec::new());
@@ -84,7 +84,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     if lines.is_empty() {
         return Err(Error::interrupted("stopped before the first C was done"));
     }
-    let measures: Vec<String> = match setup.test {
+    let metrics: Vec<String> = match setup.test {
         Some(_) => setup.metrics.iter().map(|m| m.name()).collect(),
         None => Vec::new(),
     };
@@ -92,9 +92,9 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         study: ENTRY.card.name,
         title: ENTRY.card.title.to_owned(),
         made: setup.in_words(),
-        table: table(&lines, &measures),
-        charts: charts(&measures),
-        conclusion: conclusion(&lines, &measures),
+        table: table(&lines, &metrics),
+        charts: charts(&metrics),
+        conclusion: conclusion(&lines, &metrics),
         paper: CLAIMS.to_vec(),
         interrupted: watch.stop().requested(),
         times,
@@ -113,7 +113,7 @@ fn follow(
     let (name, title) = (learner.card.name, learner.card.title);
     let begun = Instant::now();
     let path = trainer.path(&setup.values, setup.train, watch)?;
-    times.push((format!("{name}, each C from the one before"), begun.elapsed().as_secs_f64()));
+    times.push((format!("{name}, each C from the previous one"), begun.elapsed().as_secs_f64()));
     let mut points = Vec::new();
     let mut seconds = 0.0;
     let finished = path.fits.into_iter().filter(|f| f.record.outcome != Outcome::Interrupted);
@@ -121,7 +121,7 @@ fn follow(
         let begun = Instant::now();
         let scratch = from_scratch(&trainer, c, setup, watch)?;
         seconds += begun.elapsed().as_secs_f64();
-        points.push(point(c, path.loss_of_zero, &fitted, scratch, measured(setup, &fitted)?));
+        points.push(point(c, path.loss_of_zero, &fitted, scratch, evaluated(setup, &fitted)?));
     }
     times.push((format!("{name}, each C from scratch"), seconds));
     Ok((!points.is_empty()).then_some(Line { name, title, points }))
@@ -138,7 +138,7 @@ fn from_scratch(
     Ok(finished.map(|f| (figure(f, "primal objective"), f.record.rounds)))
 }
 
-fn measured(setup: &Setup<'_>, fitted: &Fitted) -> Result<Vec<Option<f64>>> {
+fn evaluated(setup: &Setup<'_>, fitted: &Fitted) -> Result<Vec<Option<f64>>> {
     let Some(test) = setup.test else { return Ok(Vec::new()) };
     let values = evaluate(test, &fitted.model.scores(test)?, setup.metrics)?;
     Ok((0..setup.metrics.len()).map(|m| values.mean(m)).collect())
@@ -149,56 +149,56 @@ fn point(
     slack_of_zero: f64,
     fitted: &Fitted,
     scratch: Option<(f64, u64)>,
-    measures: Vec<Option<f64>>,
+    metrics: Vec<Option<f64>>,
 ) -> Point {
     let [slack, objective, dual, gap, norm] =
         ["mean loss", "primal objective", "dual objective", "relative duality gap", "norm of the"]
             .map(|name| figure(fitted, name));
     let (rounds, outcome) = (fitted.record.rounds, fitted.record.outcome);
-    Point { c, slack, slack_of_zero, objective, dual, gap, norm, rounds, scratch, outcome, measures }
+    Point { c, slack, slack_of_zero, objective, dual, gap, norm, rounds, scratch, outcome, metrics }
 }
 
 fn figure(fitted: &Fitted, name: &str) -> f64 {
     let found = fitted.record.figures.iter().find(|(n, _)| n.starts_with(name));
-    found.unwrap_or_else(|| panic!("a large-margin learner's record has no {name}")).1
+    found.unwrap_or_else(|| panic!("a max-margin learner's record has no {name}")).1
 }
 
 impl Point {
-    /// The mean loss as a share of that of `w = 0`.
+    /// The mean loss as a fraction of the mean loss of `w = 0`.
     fn slack_ratio(&self) -> f64 {
-        share(self.slack, self.slack_of_zero)
+        fraction(self.slack, self.slack_of_zero)
     }
 
-    /// The objective as a share of that of `w = 0`.
+    /// The objective as a fraction of the objective of `w = 0`.
     fn objective_ratio(&self) -> f64 {
-        share(self.objective, self.c * self.slack_of_zero)
+        fraction(self.objective, self.c * self.slack_of_zero)
     }
 }
 
-/// Where there is nothing to lose, nothing can be gained.
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 1.0 }
+/// `value / whole`, or 1 where `whole` is 0.
+fn fraction(value: f64, whole: f64) -> f64 {
+    if whole > 0.0 { value / whole } else { 1.0 }
 }
 
-fn table(lines: &[Line], measures: &[String]) -> Table {
+fn table(lines: &[Line], metrics: &[String]) -> StudyTable {
     let fixed = [
-        ("learner", "what was learned"),
+        ("learner", "the learner"),
         ("c", "the weight of the mean loss"),
-        ("slack", "the mean loss over training queries, an upper bound of 1 − the measure"),
+        ("slack", "the mean loss over training queries, an upper bound of 1 − the metric"),
         ("slack_ratio", "the slack, relative to that of w = 0"),
         ("objective", "½·norm² + c·slack"),
         ("objective_ratio", "the objective, relative to that of w = 0"),
-        ("dual", "a value that no weights can go below"),
+        ("dual", "a lower bound of the objective"),
         ("gap", "(objective − dual) / objective"),
         ("norm", "the length of w, in units of the features' standard deviations unless scale = false"),
-        ("rounds", "rounds, starting from the planes of the C before"),
+        ("rounds", "rounds, starting from the planes of the previous C"),
         ("rounds_from_scratch", "rounds, starting from w = 0"),
         ("objective_from_scratch", "the objective found from w = 0"),
         ("outcome", "how the path's fit ended"),
     ];
     let fixed = fixed.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
-    let measured = measures.iter().map(|m| (m.clone(), format!("{m} on the test queries")));
-    let mut table = Table::new(fixed.into_iter().chain(measured));
+    let evaluated = metrics.iter().map(|m| (m.clone(), format!("{m} on the test queries")));
+    let mut table = StudyTable::new(fixed.into_iter().chain(evaluated));
     for (line, p) in lines.iter().flat_map(|line| line.points.iter().map(move |p| (line, p))) {
         let mut row = vec![line.name.into()];
         let numbers =
@@ -208,42 +208,41 @@ fn table(lines: &[Line], measures: &[String]) -> Table {
         row.push(p.scratch.map(|(_, rounds)| rounds as f64).into());
         row.push(p.scratch.map(|(objective, _)| objective).into());
         row.push(p.outcome.in_words().into());
-        row.extend(p.measures.iter().map(|m| (*m).into()));
+        row.extend(p.metrics.iter().map(|m| (*m).into()));
         table.rows.push(row);
     }
     table
 }
 
-fn charts(measures: &[String]) -> Vec<Chart> {
+fn charts(metrics: &[String]) -> Vec<Chart> {
     let against_c = |title: &str, y: Axis| Chart::lines(title, Axis::log("c", "C"), y, "learner");
     let mut charts = vec![
         against_c("Mean loss", Axis::linear("slack_ratio", "relative to w = 0")),
         against_c("Objective", Axis::linear("objective_ratio", "relative to w = 0")),
         against_c("Norm of the weights", Axis::log("norm", "‖w‖")),
-        against_c("Rounds, from the C before", Axis::log("rounds", "rounds")),
+        against_c("Rounds, from the previous C", Axis::log("rounds", "rounds")),
         against_c("Rounds, from scratch", Axis::log("rounds_from_scratch", "rounds")),
     ];
-    charts
-        .extend(measures.iter().map(|m| against_c(&format!("{m} on the test queries"), Axis::linear(m, m))));
+    charts.extend(metrics.iter().map(|m| against_c(&format!("{m} on the test queries"), Axis::linear(m, m))));
     charts
 }
 
-fn conclusion(lines: &[Line], measures: &[String]) -> Vec<String> {
+fn conclusion(lines: &[Line], metrics: &[String]) -> Vec<String> {
     let mut found: Vec<String> = lines.iter().map(along).collect();
     found.extend(order(lines));
     found.extend(beside_the_paper(lines));
     found.extend(saved(lines));
-    found.extend(measures.iter().enumerate().filter_map(|(m, name)| best_on_test(lines, m, name)));
+    found.extend(metrics.iter().enumerate().filter_map(|(m, name)| best_on_test(lines, m, name)));
     found.extend(unfinished(lines));
     found
 }
 
-/// What C does to one learner.
+/// How one learner depends on C.
 fn along(line: &Line) -> String {
     let (first, last) = (&line.points[0], &line.points[line.points.len() - 1]);
     if line.points.iter().all(|p| p.norm == 0.0) {
         return format!(
-            "{} stays at w = 0 from C = {} to {}: no weights have an objective that is smaller by more than the gap.",
+            "{} stays at w = 0 from C = {} to {}: no weights lower the objective by more than the gap.",
             line.title, first.c, last.c
         );
     }
@@ -270,10 +269,10 @@ fn order(lines: &[Line]) -> Option<String> {
     let list: Vec<String> =
         last.iter().map(|(title, ratio)| format!("{title} ({})", percent(*ratio))).collect();
     (list.len() > 1)
-        .then(|| format!("Mean loss left at the largest C, the least first: {}.", list.join(", ")))
+        .then(|| format!("Mean loss that remains at the largest C, lowest first: {}.", list.join(", ")))
 }
 
-/// Whether those that adapt in the paper adapt better than those that do not, by the objective at the largest C.
+/// Whether the learners that adapt to C in the paper adapt better than the others, by the objective at the largest C.
 fn beside_the_paper(lines: &[Line]) -> Option<String> {
     let among = |names: &[&str]| -> Vec<(&str, f64)> {
         let named = lines.iter().filter(|l| names.contains(&l.name));
@@ -302,19 +301,19 @@ fn beside_the_paper(lines: &[Line]) -> Option<String> {
 fn saved(lines: &[Line]) -> Option<String> {
     let both = lines.iter().flat_map(|l| &l.points).filter_map(|p| Some((p.rounds, p.scratch?.1)));
     let (warm, cold) = both.fold((0, 0), |(warm, cold), (w, c)| (warm + w, cold + c));
-    let fewer = 1.0 - share(warm as f64, cold as f64);
+    let fewer = 1.0 - fraction(warm as f64, cold as f64);
     let than = if fewer < 0.0 { "more" } else { "fewer" };
     (cold > 0).then(|| {
         format!(
-            "Starting each C from the planes of the one before took {warm} rounds in all, from scratch {cold}: {} {than}.",
+            "Starting each C from the planes of the previous one took {warm} rounds in total, and {cold} from scratch: {} {than}.",
             percent(fewer.abs())
         )
     })
 }
 
-fn best_on_test(lines: &[Line], measure: usize, name: &str) -> Option<String> {
+fn best_on_test(lines: &[Line], metric: usize, name: &str) -> Option<String> {
     let all = lines.iter().flat_map(|l| l.points.iter().map(move |p| (l.title, p)));
-    let valued = all.filter_map(|(title, p)| Some((title, p.c, p.measures[measure]?)));
+    let valued = all.filter_map(|(title, p)| Some((title, p.c, p.metrics[metric]?)));
     // The first of equals: the smallest C.
     let best = valued.reduce(|best, next| if next.2 > best.2 { next } else { best })?;
     Some(format!("The best {name} on the test queries is {:.4}, of {} at C = {}.", best.2, best.0, best.1))
@@ -333,6 +332,6 @@ fn unfinished(lines: &[Line]) -> Option<String> {
     })
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+fn percent(fraction: f64) -> String {
+    format!("{:.1} %", 100.0 * fraction)
 }

@@ -1,18 +1,18 @@
 //! Which columns of a study's table are drawn against each other, and how.
 
-use super::table::Table;
+use super::table::StudyTable;
 use serde::Serialize;
 
-/// A picture of a table: one column against another, a series for each value of a third.
+/// A chart of a table: one column against another, with a series for each value of a third.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
     /// What it shows.
     pub title: String,
     /// How points are drawn.
     pub mark: Mark,
-    /// Across.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The column whose values name the series; one series without a name where there is none.
     pub by: Option<String>,
@@ -24,7 +24,7 @@ pub struct Chart {
 pub enum Mark {
     /// Joined by a line, in the order of the table.
     Line,
-    /// Each for itself.
+    /// Not joined.
     Point,
 }
 
@@ -59,7 +59,7 @@ impl Chart {
     }
 
     /// The series in the order in which the table first names them.
-    pub(super) fn series(&self, table: &Table) -> Vec<Series> {
+    pub(super) fn series(&self, table: &StudyTable) -> Vec<Series> {
         let [x, y] = [&self.x, &self.y].map(|axis| table.index(&axis.column));
         let by = self.by.as_ref().map(|name| table.index(name));
         let mut all: Vec<Series> = Vec::new();

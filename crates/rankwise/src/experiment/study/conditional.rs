@@ -1,4 +1,4 @@
-//! What the studies of conditional models share: their parameters, fits and measures.
+//! Shared by the studies of conditional models: parameters, fits and metrics.
 
 use super::Setup;
 use crate::data::Dataset;
@@ -41,7 +41,7 @@ impl Chosen {
         }
     }
 
-    /// Takes `value` for `key` where nothing else was asked for.
+    /// Uses `value` for `key` where no other value was given.
     pub(super) fn by_default(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.settings.entry(key).or_insert(value.into());
         self
@@ -63,7 +63,7 @@ impl Chosen {
         Ok((of_loss, of_scorer))
     }
 
-    /// Learns with some parameters changed; none where it was interrupted.
+    /// Trains with some parameters changed; none where it was interrupted.
     pub(super) fn fit(
         &self,
         setup: &Setup<'_>,
@@ -91,7 +91,7 @@ fn form_of(study: &str, learner: &LearnerEntry) -> Result<ConditionalObjective> 
     let found = forms.iter().find(|(name, _)| *name == learner.card.name);
     found.map(|(_, form)| *form).ok_or_else(|| {
         let (name, able) = (learner.card.name, forms.map(|(name, _)| name).join(", "));
-        Error::parameter(format!("{name} is no conditional model; study {study} takes {able}"))
+        Error::parameter(format!("{name} is not a conditional model; study {study} takes {able}"))
     })
 }
 
@@ -104,26 +104,26 @@ fn demand(study: &str, settings: &mut Settings, key: &str, value: &str) -> Resul
     }
 }
 
-/// What there is to learn from.
+/// The training task.
 pub(super) fn task<'a>(setup: &Setup<'a>) -> Task<'a> {
     Task::new(setup.train, setup.metrics[0].as_ref(), setup.seed)
 }
 
-/// What is measured on, and its name: the training queries where there are no others.
-pub(super) fn measured_on<'a>(setup: &Setup<'a>) -> (&'a Dataset, &'static str) {
+/// The queries to evaluate on, and their name: the training queries where there are no test queries.
+pub(super) fn evaluated_on<'a>(setup: &Setup<'a>) -> (&'a Dataset, &'static str) {
     setup.test.map_or((setup.train, "training"), |test| (test, "test"))
 }
 
-/// The columns of all measures.
-pub(super) fn measure_columns(setup: &Setup<'_>) -> Vec<(String, String)> {
-    let on = measured_on(setup).1;
+/// The columns of all metrics.
+pub(super) fn metric_columns(setup: &Setup<'_>) -> Vec<(String, String)> {
+    let on = evaluated_on(setup).1;
     let column = |name: String| (name.clone(), format!("{name} on the {on} queries"));
     setup.metrics.iter().map(|m| column(m.name())).collect()
 }
 
-/// All measures of a model.
-pub(super) fn measured(setup: &Setup<'_>, model: &Model) -> Result<Vec<Option<f64>>> {
-    let data = measured_on(setup).0;
+/// All metrics of a model.
+pub(super) fn evaluated(setup: &Setup<'_>, model: &Model) -> Result<Vec<Option<f64>>> {
+    let data = evaluated_on(setup).0;
     let values = evaluate(data, &model.scores(data)?, setup.metrics)?;
     Ok((0..setup.metrics.len()).map(|m| values.mean(m)).collect())
 }

@@ -1,10 +1,10 @@
 //! What minimising over drawn rankings does to the objective over all of them (Dubey, Machchhar, Bhattacharyya and
 //! Chakrabarti, ICDM 2009, Section 5.3.4). AUC has both.
 
-use super::conditional::{Chosen, measure_columns, measured, task};
+use super::conditional::{Chosen, evaluated, metric_columns, task};
 use super::iterates::iterates;
 use super::table::brief;
-use super::{Axis, Chart, Claim, Entry, Setup, Study, Table};
+use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, sampled_risk};
@@ -15,7 +15,7 @@ use crate::watch::Watch;
 use std::time::Instant;
 
 /// The study in the list.
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: StudyEntry = StudyEntry {
     card: Card {
         name: "exact-sampled",
         title: "Objectives over all rankings and over drawn ones",
@@ -46,7 +46,7 @@ struct Line {
 struct Point {
     exact: f64,
     sampled: f64,
-    measures: Vec<Option<f64>>,
+    metrics: Vec<Option<f64>>,
 }
 
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
@@ -78,10 +78,9 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
 fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<Line>> {
     let (parameters, optimisation) = model.parameters()?;
     let Conditional { kappa, threshold, .. } = parameters;
-    let sampled =
-        sampled_risk(&parameters, optimisation.linear.scale, model.form, &task(setup), watch.stop());
+    let sampled = sampled_risk(&parameters, optimisation.linear.scale, model.form, &task(setup), watch.stop());
     if watch.stop().requested() {
-        // Queries may be left out of it.
+        // An interrupted risk may lack queries.
         return Ok(Vec::new());
     }
     let exact = LinearRisk::new(setup.train, ExactAuc { form: model.form, kappa, threshold }, setup.seed);
@@ -94,7 +93,7 @@ fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<
         Ok(Point {
             exact: value(&exact_sum, w) / c,
             sampled: value(&sampled_sum, w) / c,
-            measures: measured(setup, &Model::linear(weights, 0.0))?,
+            metrics: evaluated(setup, &Model::linear(weights, 0.0))?,
         })
     };
     let mut lines = Vec::new();
@@ -116,10 +115,10 @@ fn value(objective: &impl Objective, w: &[f64]) -> f64 {
     objective.value_and_gradient(w, &mut vec![0.0; w.len()])
 }
 
-fn table(setup: &Setup<'_>, lines: &[Line]) -> Table {
+fn table(setup: &Setup<'_>, lines: &[Line]) -> StudyTable {
     let fixed = [
-        ("run", "what was learned, and by which objective"),
-        ("learner", "what was learned"),
+        ("run", "the learner and the objective minimised"),
+        ("learner", "the learner"),
         ("minimised", "the objective that was minimised"),
         ("step", "steps made"),
         ("exact", "‖w‖²/C + the mean over queries of the form over all rankings"),
@@ -128,7 +127,7 @@ fn table(setup: &Setup<'_>, lines: &[Line]) -> Table {
         ("sampled_ratio", "the sampled objective, relative to that of w = 0"),
     ];
     let fixed = fixed.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
-    let mut table = Table::new(fixed.into_iter().chain(measure_columns(setup)));
+    let mut table = StudyTable::new(fixed.into_iter().chain(metric_columns(setup)));
     for line in lines {
         let (run, zero) = (format!("{}, {} minimised", line.title, line.minimised), &line.points[0]);
         for (step, p) in line.points.iter().enumerate() {
@@ -136,7 +135,7 @@ fn table(setup: &Setup<'_>, lines: &[Line]) -> Table {
             let ratios = [p.exact / zero.exact, p.sampled / zero.sampled];
             row.extend([step as f64, p.exact, p.sampled].map(Into::into));
             row.extend(ratios.map(Into::into));
-            row.extend(p.measures.iter().map(|m| (*m).into()));
+            row.extend(p.metrics.iter().map(|m| (*m).into()));
             table.rows.push(row);
         }
     }
@@ -150,9 +149,9 @@ fn charts(setup: &Setup<'_>) -> Vec<Chart> {
         Chart::lines("Objective over all rankings", step(), relative("exact_ratio"), "run"),
         Chart::lines("Objective over drawn rankings", step(), relative("sampled_ratio"), "run"),
     ];
-    let measured = measure_columns(setup).into_iter();
+    let evaluated = metric_columns(setup).into_iter();
     charts.extend(
-        measured.map(|(name, meaning)| Chart::lines(meaning, step(), Axis::linear(&name, &name), "run")),
+        evaluated.map(|(name, meaning)| Chart::lines(meaning, step(), Axis::linear(&name, &name), "run")),
     );
     charts
 }
@@ -180,7 +179,7 @@ fn in_words(line: &Line) -> Vec<String> {
             brief(last.sampled)
         ),
         format!(
-            "There the {name} objective, which is not the one minimised, {how} in all, {paper} in the paper; it falls \
+            "There the {name} objective, which is not the one minimised, {how} overall, {paper} in the paper; it falls \
              in {falls} of {steps} steps and is least after {}.",
             least.unwrap_or_default()
         ),

@@ -1,4 +1,4 @@
-//! Where L-BFGS stands after each of its steps.
+//! The weights of L-BFGS after each step.
 
 use crate::solvers::{Lbfgs, Objective};
 use crate::watch::{Step, Stop, Watch};
@@ -17,7 +17,7 @@ pub(super) fn iterates(
     follower.found
 }
 
-/// Remembers where it was last asked. A step that is made ends where the line search asked last.
+/// Remembers the last weights evaluated: a step ends at the last weights of its line search.
 struct Latest<'a, O> {
     objective: &'a O,
     weights: Mutex<Vec<f64>>,
@@ -34,7 +34,7 @@ impl<O: Objective> Objective for Latest<'_, O> {
     }
 }
 
-/// Keeps the latest weights whenever one more step was made.
+/// Records the latest weights after each step.
 struct Follower<'a> {
     latest: &'a Mutex<Vec<f64>>,
     found: Vec<Vec<f64>>,
@@ -43,7 +43,7 @@ struct Follower<'a> {
 
 impl Watch for Follower<'_> {
     fn step(&mut self, step: Step<'_>) {
-        // A search that failed is told of, too, but adds nothing to the steps done.
+        // A failed line search is reported too, but does not count as a step.
         if step.done == self.found.len() as u64 {
             self.found.push(self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone());
         }

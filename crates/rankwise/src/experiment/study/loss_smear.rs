@@ -3,7 +3,7 @@
 
 use super::conditional::Chosen;
 use super::table::brief;
-use super::{Axis, Chart, Claim, Entry, Setup, Study, Table};
+use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable};
 use crate::card::Card;
 use crate::data::Query;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::time::Instant;
 
 /// The study in the list.
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: StudyEntry = StudyEntry {
     card: Card {
         name: "loss-smear",
         title: "The losses of rankings drawn from different starts",
@@ -31,8 +31,8 @@ pub(super) const ENTRY: Entry = Entry {
 const CLAIMS: [Claim; 1] = [Claim {
     citation: "dubey2009conditional",
     place: "Figure 7",
-    says: "the losses drawn from starts at Δ = 1 are spread much less than those from starts at Δ = 0; where goods are \
-           few, some losses cannot be had at all.",
+    says: "the losses drawn from starts at Δ = 1 are spread much less than those from starts at Δ = 0; where relevant documents \
+           are few, some losses cannot occur at all.",
 }];
 
 /// Bars of the histogram, from a loss of 0 to 1.
@@ -43,8 +43,8 @@ const TRIED: [&str; 3] = ["restarts", "best", "skew"];
 /// The losses drawn by one way of starting walks.
 struct Smear {
     starts: String,
-    /// The share of rankings in each bar.
-    shares: Vec<f64>,
+    /// The fraction of rankings in each bar.
+    fractions: Vec<f64>,
     mean: f64,
     /// The standard deviation within a query, averaged over queries.
     spread: f64,
@@ -53,7 +53,7 @@ struct Smear {
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     let name = ENTRY.card.name;
     if let Some(key) = TRIED.iter().find(|key| setup.set.contains_key(**key)) {
-        return Err(Error::parameter(format!("{key} is what study {name} tries, so it cannot be set")));
+        return Err(Error::parameter(format!("study {name} varies {key} itself, so it cannot be set")));
     }
     let model = Chosen::only(name, setup, &[])?.by_default("gain", "ndcg").by_default("samples", 200);
     let (parameters, _) = model.parameters()?;
@@ -66,7 +66,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
             break;
         }
         let smear = Smear::of(starts, &losses)
-            .ok_or_else(|| Error::data("no training query has both good and bad documents"))?;
+            .ok_or_else(|| Error::data("no training query has both relevant and non-relevant documents"))?;
         times.push((starts.clone(), begun.elapsed().as_secs_f64()));
         let total = Some(schemes.len() as u64);
         watch.step(Step { done: i as u64 + 1, total, what: "mean loss", value: smear.mean });
@@ -116,8 +116,8 @@ fn schemes(parameters: &Conditional) -> Vec<(String, Restarts)> {
     ]
 }
 
-/// The losses of the rankings drawn for each query with both goods and bads. The perfect ranking that samples begin
-/// with was not drawn, and is left out.
+/// The losses of the rankings drawn for each query with both relevant and non-relevant documents. Samples begin with
+/// the perfect ranking, which is not drawn and therefore left out.
 fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: &Stop) -> Vec<Vec<f64>> {
     let sampler = RankingSampler { restarts, ..parameters.sampler() };
     let of_query = |query: Query<'_>| {
@@ -136,17 +136,17 @@ fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: 
 }
 
 impl Smear {
-    /// What the losses of each query add up to; none where there are none.
+    /// Summarizes the losses of each query; none where there are no losses.
     fn of(starts: &str, queries: &[Vec<f64>]) -> Option<Smear> {
         let count: usize = queries.iter().map(Vec::len).sum();
         if count == 0 {
             return None;
         }
-        let mut shares = vec![0.0; BINS];
-        queries.iter().flatten().for_each(|loss| shares[bin(*loss)] += 1.0 / count as f64);
+        let mut fractions = vec![0.0; BINS];
+        queries.iter().flatten().for_each(|loss| fractions[bin(*loss)] += 1.0 / count as f64);
         let mean = queries.iter().flatten().sum::<f64>() / count as f64;
         let spread = queries.iter().map(|q| deviation(q)).sum::<f64>() / queries.len() as f64;
-        Some(Smear { starts: starts.to_owned(), shares, mean, spread })
+        Some(Smear { starts: starts.to_owned(), fractions, mean, spread })
     }
 }
 
@@ -161,19 +161,19 @@ fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / size).sqrt()
 }
 
-fn table(smears: &[Smear]) -> Table {
-    let mut table = Table::new([
+fn table(smears: &[Smear]) -> StudyTable {
+    let mut table = StudyTable::new([
         ("starts", "where walks start"),
         ("loss", "the middle of a bar of losses"),
-        ("share", "the share of rankings with such a loss"),
-        ("density", "the share over the width of the bar"),
+        ("fraction", "the fraction of rankings with a loss in this bar"),
+        ("density", "the fraction divided by the width of the bar"),
         ("mean", "the mean loss of all rankings"),
         ("spread", "the standard deviation of the loss within a query, averaged over queries"),
     ]);
     for smear in smears {
-        for (i, share) in smear.shares.iter().enumerate() {
+        for (i, fraction) in smear.fractions.iter().enumerate() {
             let numbers =
-                [(i as f64 + 0.5) / BINS as f64, *share, share * BINS as f64, smear.mean, smear.spread];
+                [(i as f64 + 0.5) / BINS as f64, *fraction, fraction * BINS as f64, smear.mean, smear.spread];
             let mut row = vec![smear.starts.as_str().into()];
             row.extend(numbers.map(Into::into));
             table.rows.push(row);
@@ -184,7 +184,7 @@ fn table(smears: &[Smear]) -> Table {
 
 fn conclusion(smears: &[Smear]) -> Vec<String> {
     let in_words = |s: &Smear| {
-        let filled = s.shares.iter().filter(|share| **share > 0.0).count();
+        let filled = s.fractions.iter().filter(|fraction| **fraction > 0.0).count();
         format!(
             "Starts {}: the mean loss is {}, its spread within a query {}; {filled} of {BINS} bars are filled.",
             s.starts,
@@ -222,9 +222,9 @@ mod tests {
     #[test]
     fn a_smear_by_hand() {
         let smear = Smear::of("x", &[vec![0.0, 0.04, 1.0, 1.0], vec![0.5, 0.5]]).unwrap();
-        assert_eq!(smear.shares.iter().filter(|s| **s > 0.0).count(), 3);
-        for (bar, share) in [(0, 2.0), (10, 2.0), (19, 2.0)] {
-            assert!((smear.shares[bar] - share / 6.0).abs() < 1e-12);
+        assert_eq!(smear.fractions.iter().filter(|s| **s > 0.0).count(), 3);
+        for (bar, fraction) in [(0, 2.0), (10, 2.0), (19, 2.0)] {
+            assert!((smear.fractions[bar] - fraction / 6.0).abs() < 1e-12);
         }
         assert!((smear.mean - 3.04 / 6.0).abs() < 1e-12);
         // The squares from 0.51: 0.2601 + 0.2209 + 2·0.2401 = 0.9612; the second query has no spread.

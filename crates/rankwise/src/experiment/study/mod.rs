@@ -1,4 +1,4 @@
-//! The papers' studies: each runs what one figure needs, and sets what was found beside what the paper says.
+//! The papers' studies: each one repeats a figure of a paper and compares the result with the paper's.
 //!
 //! A study is one file with one function from a [`Setup`] to a [`Study`]. It is listed once, in [`STUDIES`]; the
 //! command line, its list and the tests that walk the list pick it up from there.
@@ -21,8 +21,8 @@ use crate::card::{self, Card};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::{self, LearnerEntry, Parameter};
-use crate::metrics::Metric;
 use crate::recipe::Recipe;
+use crate::metrics::Metric;
 use crate::watch::Watch;
 use serde::Serialize;
 use toml::Table as Settings;
@@ -30,84 +30,84 @@ use toml::Table as Settings;
 pub use chart::{Axis, Chart, Mark};
 pub use output::{check_directory, file_names, markdown, write};
 pub use svg::svg;
-pub use table::{Cell, Column, Table, brief};
+pub use table::{Cell, Column, StudyTable, brief};
 
 /// A study in the list.
-pub struct Entry {
+pub struct StudyEntry {
     /// Name, title, question and source.
     pub card: Card,
     /// The learners it runs when none are named.
     pub learners: &'static [&'static str],
-    /// What it varies, if it varies anything.
+    /// The parameter it varies, if any.
     pub varied: Option<Varied>,
     run: fn(&Setup<'_>, &mut dyn Watch) -> Result<Study>,
 }
 
-/// What a study varies.
+/// The varied parameter of a study.
 pub struct Varied {
     /// Its name: `c`.
     pub name: &'static str,
-    /// The values when none are given.
+    /// Its default values.
     pub values: fn() -> Vec<f64>,
 }
 
-/// What a study is made from.
+/// The data and settings of a study.
 pub struct Setup<'a> {
-    /// What the data is called in the study's text.
+    /// The name of the data in the study's text.
     pub data: String,
-    /// The queries to learn from.
+    /// The training queries.
     pub train: &'a Dataset,
-    /// The queries to measure on, if any.
+    /// The test queries, if any.
     pub test: Option<&'a Dataset>,
-    /// By what to measure, and what learners optimise that can choose; at least one.
+    /// The metrics to report, at least one. Learners that optimise a metric optimise the first.
     pub metrics: &'a [Box<dyn Metric>],
-    /// The learners to run; the study's own where empty.
+    /// The learners to run; the study's defaults where empty.
     pub learners: Vec<&'static LearnerEntry>,
-    /// Parameters; each goes to the learners that have it.
+    /// Parameters; each is passed to the learners that have it.
     pub set: Settings,
-    /// The values of what is varied; the study's own where empty.
+    /// The values of the varied parameter; the study's defaults where empty.
     pub values: Vec<f64>,
     /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// What a study found. Two runs of one setup find the same, but for the times.
+/// The results of a study. Two runs of one setup give the same results, except for times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Study {
     /// The study's name in [`STUDIES`].
     pub study: &'static str,
     /// Its name in prose.
     pub title: String,
-    /// How it was made, in sentences.
+    /// Data, parameters and seed, in sentences.
     pub made: Vec<String>,
     /// All numbers.
-    pub table: Table,
-    /// Pictures of the table.
+    pub table: StudyTable,
+    /// Charts of the table.
     pub charts: Vec<Chart>,
-    /// What the numbers say, in sentences made from them.
+    /// The conclusions, in sentences computed from the numbers.
     pub conclusion: Vec<String>,
     /// What the paper says.
     pub paper: Vec<Claim>,
     /// Whether it was stopped before it was complete.
     pub interrupted: bool,
-    /// What took how many seconds.
+    /// Seconds of each step.
     #[serde(skip)]
     pub times: Vec<(String, f64)>,
 }
 
-/// What a paper says.
+/// A statement of a paper.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Claim {
-    /// The paper: a key of `references.bib`.
+    /// The paper: a key of `docs/references.bib`.
     pub citation: &'static str,
     /// Where in the paper: `Figure 4`.
     pub place: &'static str,
-    /// What it says, in our words.
+    /// The statement, in our words.
     pub says: &'static str,
 }
 
 /// Every study there is.
-pub static STUDIES: &[Entry] = &[
+pub static STUDIES: &[StudyEntry] = &[
     c_path::ENTRY,
     sample_size::ENTRY,
     restart_skew::ENTRY,
@@ -117,12 +117,12 @@ pub static STUDIES: &[Entry] = &[
 ];
 
 /// The study called `name`.
-pub fn find(name: &str) -> Result<&'static Entry> {
+pub fn find(name: &str) -> Result<&'static StudyEntry> {
     card::find(STUDIES, |e| &e.card, "study", name)
 }
 
-impl Entry {
-    /// Runs it. Asked to stop, it gives what is finished, or an error where nothing is.
+impl StudyEntry {
+    /// Runs it. When asked to stop, it returns what is finished, or an error where nothing is.
     pub fn run(&self, setup: Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         let setup = self.complete(setup)?;
         setup.check()?;
@@ -136,18 +136,20 @@ impl Entry {
         }
         match &self.varied {
             None if !setup.values.is_empty() => {
-                return Err(Error::parameter(format!("study {name} varies nothing, so it takes no values")));
+                return Err(Error::parameter(format!(
+                    "study {name} has no varied parameter, so it takes no values"
+                )));
             }
             Some(varied) if setup.set.contains_key(varied.name) => {
                 let varied = varied.name;
                 return Err(Error::parameter(format!(
-                    "{varied} is what study {name} varies; give the values to try, not one setting"
+                    "study {name} varies {varied}; give it several values to try instead of one setting"
                 )));
             }
             Some(varied) if setup.values.is_empty() => setup.values = (varied.values)(),
             _ => {}
         }
-        // Ascending, so that what was found for one value serves for the next, and lines are drawn from left to right.
+        // Ascending: each value starts from the solution of the one before, and lines are drawn from left to right.
         setup.values.sort_by(f64::total_cmp);
         setup.values.dedup();
         Ok(setup)
@@ -155,14 +157,14 @@ impl Entry {
 }
 
 impl Setup<'_> {
-    /// The parameters that `learner` has, of those given.
+    /// The given parameters that `learner` has.
     pub fn settings_of(&self, learner: &LearnerEntry) -> Settings {
         let known = learner.parameters();
         let has = |key: &str| known.iter().any(|p| p.is_called(key));
         self.set.iter().filter(|(key, _)| has(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 
-    /// Refuses what can be refused before anything is run.
+    /// Checks what can be checked before anything is run.
     fn check(&self) -> Result<()> {
         let names: Vec<&str> = self.learners.iter().map(|l| l.card.name).collect();
         if let Some(i) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
@@ -186,13 +188,13 @@ impl Setup<'_> {
         }
     }
 
-    /// On what data, with what parameters and seed: the sentences that every study begins with.
+    /// Data, parameters and seed: the sentences that every study begins with.
     fn in_words(&self) -> Vec<String> {
         let sizes = |data: &Dataset| {
             format!("{} queries, {} documents, {} features", data.query_count(), data.len(), data.width())
         };
-        let mut made = vec![format!("Data: {}. Learned from {}.", self.data, sizes(self.train))];
-        made.extend(self.test.map(|test| format!("Measured on {}.", sizes(test))));
+        let mut made = vec![format!("Data: {}. Trained on {}.", self.data, sizes(self.train))];
+        made.extend(self.test.map(|test| format!("Evaluated on {}.", sizes(test))));
         if !self.set.is_empty() {
             let set: Vec<String> = self.set.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             made.push(format!("Parameters other than the defaults: {}.", set.join(", ")));

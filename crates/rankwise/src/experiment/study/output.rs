@@ -1,9 +1,9 @@
-//! The files that a study leaves: its table, all of it for programs, its charts, and a page to read.
+//! The output files of a study: JSON with everything, the table as CSV, the charts, and a Markdown page.
 
 use super::super::directory::{json, put};
 use super::super::export::{escaped, table};
 use super::svg::svg;
-use super::{Entry, Study};
+use super::{Study, StudyEntry};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::path::Path;
@@ -14,13 +14,13 @@ const ROWS_SHOWN: usize = 32;
 const MARK: &str = "rankwise_study";
 const VERSION: u32 = 1;
 
-/// The files of the study called `name`; the first one tells whose they are.
+/// The files of the study called `name`; the first one identifies it.
 pub fn file_names(name: &str) -> [String; 4] {
     ["json", "csv", "svg", "md"].map(|extension| format!("{name}.{extension}"))
 }
 
-/// Refuses a directory where files of the same names are not those of an earlier run of `study`.
-pub fn check_directory(directory: &Path, study: &Entry) -> Result<()> {
+/// Rejects a directory with files of these names that are not from an earlier run of `study`.
+pub fn check_directory(directory: &Path, study: &StudyEntry) -> Result<()> {
     let names = file_names(study.card.name);
     let Some(there) = names.iter().find(|name| directory.join(name).exists()) else { return Ok(()) };
     let is_ours = || {
@@ -32,7 +32,7 @@ pub fn check_directory(directory: &Path, study: &Entry) -> Result<()> {
         return Ok(());
     }
     Err(Error::data(format!(
-        "{} is there already and is not of an earlier run of study {}; choose another directory, or move it away",
+        "{} exists and is not from an earlier run of study {}; choose another directory, or move the file away",
         directory.join(there).display(),
         study.card.name
     )))
@@ -56,7 +56,7 @@ pub fn write(directory: &Path, study: &Study) -> Result<()> {
     file_names(study.study).iter().zip(&texts).try_for_each(|(name, text)| put(directory, name, text))
 }
 
-/// The page to read: conclusion, what the paper says, charts, and an excerpt of the table.
+/// The page: conclusions, the paper's statements, charts, and an excerpt of the table.
 pub fn markdown(study: &Study) -> String {
     let [_, csv, svg, _] = file_names(study.study);
     let list = |sentences: &[String]| -> String {

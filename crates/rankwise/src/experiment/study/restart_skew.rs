@@ -1,8 +1,8 @@
 //! From which rankings walks should start (Dubey, Machchhar, Bhattacharyya and Chakrabarti, ICDM 2009, Figures 5
 //! and 6).
 
-use super::conditional::{Chosen, measure_columns, measured, measured_on};
-use super::{Axis, Chart, Claim, Entry, Setup, Study, Table};
+use super::conditional::{Chosen, evaluated, evaluated_on, metric_columns};
+use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::watch::Watch;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use toml::Value;
 
 /// The study in the list.
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: StudyEntry = StudyEntry {
     card: Card {
         name: "restart-skew",
         title: "Conditional models by where their walks start",
@@ -56,13 +56,13 @@ struct Point {
     name: &'static str,
     title: &'static str,
     starts: Starts,
-    measures: Vec<Option<f64>>,
+    metrics: Vec<Option<f64>>,
 }
 
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     let name = ENTRY.card.name;
     if let Some(key) = TRIED.iter().find(|key| setup.set.contains_key(**key)) {
-        return Err(Error::parameter(format!("{key} is what study {name} tries, so it cannot be set")));
+        return Err(Error::parameter(format!("study {name} varies {key} itself, so it cannot be set")));
     }
     let models = Chosen::all(name, setup, &[("method", "sampled")])?;
     let (mut points, mut times) = (Vec::new(), Vec::new());
@@ -70,13 +70,13 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         let begun = Instant::now();
         for starts in BEST.map(Starts::Ends).into_iter().chain(SKEW.map(Starts::Ladder)) {
             let Some(fitted) = model.fit(setup, &starts.settings(), watch)? else { break };
-            let measures = measured(setup, &fitted.model)?;
-            points.push(Point { name: model.name(), title: model.title(), starts, measures });
+            let metrics = evaluated(setup, &fitted.model)?;
+            points.push(Point { name: model.name(), title: model.title(), starts, metrics });
         }
         times.push((model.name().to_owned(), begun.elapsed().as_secs_f64()));
     }
     if points.is_empty() {
-        return Err(Error::interrupted("stopped before the first model was learned"));
+        return Err(Error::interrupted("stopped before the first model was trained"));
     }
     Ok(Study {
         study: name,
@@ -107,22 +107,22 @@ impl Starts {
     }
 }
 
-fn table(setup: &Setup<'_>, points: &[Point]) -> Table {
+fn table(setup: &Setup<'_>, points: &[Point]) -> StudyTable {
     let fixed = [
-        ("learner", "what was learned"),
+        ("learner", "the learner"),
         ("restarts", "where walks start: at the ends or on a ladder of rankings"),
         ("best", "the probability of the best ranking, the other being the worst"),
         ("skew", "the k of the ladder's Pr ∝ exp(kΔ)"),
     ];
     let fixed = fixed.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
-    let mut table = Table::new(fixed.into_iter().chain(measure_columns(setup)));
+    let mut table = StudyTable::new(fixed.into_iter().chain(metric_columns(setup)));
     for p in points {
         let (kind, best, skew) = match p.starts {
             Starts::Ends(best) => ("ends", Some(best), None),
             Starts::Ladder(skew) => ("ladder", None, Some(skew)),
         };
         let mut row = vec![p.name.into(), kind.into(), best.into(), skew.into()];
-        row.extend(p.measures.iter().map(|m| (*m).into()));
+        row.extend(p.metrics.iter().map(|m| (*m).into()));
         table.rows.push(row);
     }
     table
@@ -130,7 +130,7 @@ fn table(setup: &Setup<'_>, points: &[Point]) -> Table {
 
 fn charts(setup: &Setup<'_>) -> Vec<Chart> {
     let mut charts = Vec::new();
-    for (name, meaning) in measure_columns(setup) {
+    for (name, meaning) in metric_columns(setup) {
         for (column, label) in [("best", "probability of the best ranking"), ("skew", "k of the ladder")] {
             let (x, y) = (Axis::linear(column, label), Axis::linear(&name, &name));
             charts.push(Chart::lines(&meaning, x, y, "learner"));
@@ -144,20 +144,20 @@ fn conclusion(setup: &Setup<'_>, points: &[Point]) -> Vec<String> {
     for line in points.chunk_by(|a, b| a.name == b.name) {
         let (ends, ladder): (Vec<&Point>, Vec<&Point>) =
             line.iter().partition(|p| matches!(p.starts, Starts::Ends(_)));
-        for (m, (_, meaning)) in measure_columns(setup).iter().enumerate() {
+        for (m, (_, meaning)) in metric_columns(setup).iter().enumerate() {
             found.extend(compared(&ends, m, meaning, "between the best ranking and the worst"));
             found.extend(compared(&ladder, m, meaning, "on the ladder"));
         }
     }
-    if measured_on(setup).1 == "training" {
-        found.push("There is no test data, so accuracy is that on the training queries.".into());
+    if evaluated_on(setup).1 == "training" {
+        found.push("There is no test data, so accuracy is on the training queries.".into());
     }
     found
 }
 
 /// Bad starts, good starts and the best of all; points go from bad starts to good ones.
-fn compared(points: &[&Point], measure: usize, name: &str, how: &str) -> Option<String> {
-    let valued: Vec<(&Point, f64)> = points.iter().filter_map(|p| Some((*p, p.measures[measure]?))).collect();
+fn compared(points: &[&Point], metric: usize, name: &str, how: &str) -> Option<String> {
+    let valued: Vec<(&Point, f64)> = points.iter().filter_map(|p| Some((*p, p.metrics[metric]?))).collect();
     let [first, .., last] = valued.as_slice() else { return None };
     let best = valued.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let verdict = if last.1 > first.1 {

@@ -1,9 +1,9 @@
 //! How many rankings a conditional model must draw (Dubey, Machchhar, Bhattacharyya and Chakrabarti, ICDM 2009,
 //! Figure 4).
 
-use super::conditional::{Chosen, figure, measure_columns, measured, measured_on, task};
+use super::conditional::{Chosen, evaluated, evaluated_on, figure, metric_columns, task};
 use super::table::brief;
-use super::{Axis, Chart, Claim, Entry, Setup, Study, Table, Varied};
+use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable, Varied};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::learners::conditional::{Conditional, sampled_risk};
@@ -13,7 +13,7 @@ use crate::watch::{Stop, Watch};
 use std::time::Instant;
 
 /// The study in the list.
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: StudyEntry = StudyEntry {
     card: Card {
         name: "sample-size",
         title: "Conditional models by the rankings they draw",
@@ -35,7 +35,7 @@ const CLAIMS: [Claim; 1] = [Claim {
            sizes shown.",
 }];
 
-/// A measure this close to that of the largest sample is as good.
+/// A metric counts as equal to that of the largest sample within this difference.
 const NEAR: f64 = 0.005;
 
 struct Point {
@@ -47,7 +47,7 @@ struct Point {
     over_largest: Option<f64>,
     norm: f64,
     steps: f64,
-    measures: Vec<Option<f64>>,
+    metrics: Vec<Option<f64>>,
 }
 
 fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
@@ -62,7 +62,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
         times.push((model.name().to_owned(), begun.elapsed().as_secs_f64()));
     }
     if points.is_empty() {
-        return Err(Error::interrupted("stopped before the first sample was learned from"));
+        return Err(Error::interrupted("stopped before the first model was trained"));
     }
     Ok(Study {
         study: ENTRY.card.name,
@@ -87,13 +87,13 @@ fn along(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec
         }
     }
     let largest = setup.values.last().map_or(2, |v| *v as usize);
-    // Weights of the features as they stand, as models have them.
+    // Models have weights of unscaled features.
     let (parameters, optimisation) = model.parameters()?;
     let parameters = Conditional { samples: largest, ..parameters };
     if fits.is_empty() {
         return Ok(Vec::new());
     }
-    // Asked to stop, this still has to be whole: what is finished is judged by it.
+    // Not stopped: finished models are compared by it.
     let risk = sampled_risk(&parameters, false, model.form, &task(setup), &Stop::default());
     let point = |(samples, fitted): (f64, Ranker)| {
         let norm = figure(&fitted, "norm of the weights");
@@ -112,15 +112,15 @@ fn along(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec
             over_largest,
             norm,
             steps: fitted.record.rounds as f64,
-            measures: measured(setup, &fitted.model)?,
+            metrics: evaluated(setup, &fitted.model)?,
         })
     };
     fits.into_iter().map(point).collect()
 }
 
-fn table(setup: &Setup<'_>, points: &[Point]) -> Table {
+fn table(setup: &Setup<'_>, points: &[Point]) -> StudyTable {
     let fixed = [
-        ("learner", "what was learned"),
+        ("learner", "the learner"),
         ("samples", "rankings drawn for each query"),
         ("objective", "the objective over these rankings; its sums grow with them"),
         ("objective_over_largest", "the objective of the same weights over the largest sample"),
@@ -128,11 +128,11 @@ fn table(setup: &Setup<'_>, points: &[Point]) -> Table {
         ("steps", "steps of the optimiser"),
     ];
     let fixed = fixed.map(|(name, meaning)| (name.to_owned(), meaning.to_owned()));
-    let mut table = Table::new(fixed.into_iter().chain(measure_columns(setup)));
+    let mut table = StudyTable::new(fixed.into_iter().chain(metric_columns(setup)));
     for p in points {
         let mut row = vec![p.name.into(), p.samples.into(), p.objective.into(), p.over_largest.into()];
         row.extend([p.norm.into(), p.steps.into()]);
-        row.extend(p.measures.iter().map(|m| (*m).into()));
+        row.extend(p.metrics.iter().map(|m| (*m).into()));
         table.rows.push(row);
     }
     table
@@ -140,8 +140,8 @@ fn table(setup: &Setup<'_>, points: &[Point]) -> Table {
 
 fn charts(setup: &Setup<'_>) -> Vec<Chart> {
     let size = || Axis::log("samples", "rankings drawn for each query");
-    let measured = measure_columns(setup).into_iter();
-    let mut charts: Vec<Chart> = measured
+    let evaluated = metric_columns(setup).into_iter();
+    let mut charts: Vec<Chart> = evaluated
         .map(|(name, meaning)| Chart::lines(meaning, size(), Axis::linear(&name, &name), "learner"))
         .collect();
     for (title, column) in [
@@ -156,20 +156,20 @@ fn charts(setup: &Setup<'_>) -> Vec<Chart> {
 fn conclusion(setup: &Setup<'_>, points: &[Point]) -> Vec<String> {
     let mut found = Vec::new();
     for line in points.chunk_by(|a, b| a.name == b.name) {
-        for (m, (_, meaning)) in measure_columns(setup).iter().enumerate() {
+        for (m, (_, meaning)) in metric_columns(setup).iter().enumerate() {
             found.extend(saturation(line, m, meaning));
         }
         found.extend(objectives(line));
     }
-    if measured_on(setup).1 == "training" {
-        found.push("There is no test data, so accuracy is that on the training queries.".into());
+    if evaluated_on(setup).1 == "training" {
+        found.push("There is no test data, so accuracy is on the training queries.".into());
     }
     found
 }
 
 /// From which sample on more rankings change nothing that matters.
-fn saturation(line: &[Point], measure: usize, name: &str) -> Option<String> {
-    let of = |p: &Point| p.measures[measure];
+fn saturation(line: &[Point], metric: usize, name: &str) -> Option<String> {
+    let of = |p: &Point| p.metrics[metric];
     let (first, last) = (line.first()?, line.last()?);
     let limit = of(last)?;
     let far = line.iter().rposition(|p| of(p).is_none_or(|value| (value - limit).abs() > NEAR));

@@ -4,7 +4,7 @@
 use super::conditional::{Chosen, median, task};
 use super::iterates::iterates;
 use super::table::brief;
-use super::{Axis, Chart, Claim, Entry, Setup, Study, Table};
+use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable};
 use crate::card::Card;
 use crate::data::Query;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::watch::Watch;
 use std::time::Instant;
 
 /// The study in the list.
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: StudyEntry = StudyEntry {
     card: Card {
         name: "score-loss",
         title: "Scores of rankings against their losses",
@@ -52,7 +52,7 @@ struct Drawn {
     losses: Vec<f64>,
 }
 
-/// What the model says after some steps.
+/// The model's scores after some steps.
 struct Look {
     after: String,
     points: Vec<Point>,
@@ -81,7 +81,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     let path = iterates(&optimisation.linear.lbfgs(), &objective, vec![0.0; setup.train.width()], watch);
     let drawn = drawn(setup, &parameters);
     if drawn.is_empty() {
-        return Err(Error::data("no training query has both good and bad documents"));
+        return Err(Error::data("no training query has both relevant and non-relevant documents"));
     }
     let steps = path.len() - 1;
     let mut looks = Vec::new();
@@ -115,7 +115,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
     })
 }
 
-/// Rankings of all kinds of losses, each by a walk of its own, for some queries with both goods and bads.
+/// Rankings of all kinds of losses, each by a walk of its own, for some queries with both relevant and non-relevant documents.
 fn drawn(setup: &Setup<'_>, parameters: &Conditional) -> Vec<Drawn> {
     let is_relevant = |query: &Query<'_>, i: &usize| is_relevant(query.labels()[*i], parameters.threshold);
     let classes = |query: Query<'_>| {
@@ -173,8 +173,8 @@ fn map_score(goods: &[f64], bads: &[f64], state: &RankingState<'_>) -> f64 {
     sum(goods, state.non_relevant_ahead(), bads.len()) - sum(bads, state.relevant_behind(), goods.len())
 }
 
-fn table(looks: &[Look]) -> Table {
-    let mut table = Table::new([
+fn table(looks: &[Look]) -> StudyTable {
+    let mut table = StudyTable::new([
         ("after", "how far the model was learned"),
         ("query", "a training query"),
         ("loss", "Δ of one of its rankings"),

@@ -1,8 +1,8 @@
-//! Charts as a picture that stands for itself: one SVG without scripts, fonts or links, in light and dark.
+//! Charts as one self-contained SVG without scripts, fonts or links, for light and dark backgrounds.
 
 use super::axis::{Scale, Tick};
 use super::chart::{Chart, Mark, Series};
-use super::table::Table;
+use super::table::StudyTable;
 use std::fmt::Write;
 
 const WIDTH: f64 = 960.0;
@@ -31,7 +31,7 @@ text.soft{fill:var(--soft)}text.tick{font-size:11px;fill:var(--soft)}\
 #[derive(Clone, Copy)]
 struct Look(usize);
 
-/// The part of the page that a chart gets.
+/// The area of the page for one chart.
 struct Frame {
     left: f64,
     top: f64,
@@ -39,7 +39,7 @@ struct Frame {
 }
 
 /// All charts of a table under one title, with one legend.
-pub fn svg(title: &str, table: &Table, charts: &[Chart]) -> String {
+pub fn svg(title: &str, table: &StudyTable, charts: &[Chart]) -> String {
     let drawn: Vec<(&Chart, Vec<Series>)> = charts.iter().map(|c| (c, c.series(table))).collect();
     let mut names: Vec<&str> = Vec::new();
     for series in drawn.iter().flat_map(|(_, all)| all) {
@@ -142,7 +142,7 @@ fn draw(body: &mut String, mark: Mark, look: Look, places: &[(f64, f64)]) {
     places.iter().for_each(|&(x, y)| look.marker(body, x, y, size, opacity));
 }
 
-/// Those ticks that have room for their texts.
+/// The ticks whose labels do not overlap.
 fn apart(ticks: Vec<Tick>, scale: &Scale) -> Vec<Tick> {
     let mut end = f64::NEG_INFINITY;
     let fits = |tick: &Tick| {
@@ -170,7 +170,7 @@ impl Look {
         );
     }
 
-    /// Shapes differ too, for those who see colours alike.
+    /// Shapes differ as well, for readers who cannot tell the colours apart.
     fn marker(self, body: &mut String, x: f64, y: f64, r: f64, opacity: f64) {
         let path = match self.0 % 4 {
             0 => format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z", x - r, d = 2.0 * r),
@@ -188,7 +188,7 @@ fn text(body: &mut String, x: f64, y: f64, class: &str, anchor: &str, shown: &st
     let _ = writeln!(body, "<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{shown}</text>");
 }
 
-/// About how wide a text is, on the safe side; fonts differ.
+/// An upper estimate of a text's width; fonts differ.
 fn text_width(text: &str, size: f64) -> f64 {
     0.6 * size * text.chars().count() as f64
 }
@@ -218,8 +218,8 @@ mod tests {
     use super::super::chart::Axis;
     use super::*;
 
-    fn table(rows: &[(&str, f64, f64)]) -> Table {
-        let mut table = Table::new([("name", ""), ("x", ""), ("y", "")]);
+    fn table(rows: &[(&str, f64, f64)]) -> StudyTable {
+        let mut table = StudyTable::new([("name", ""), ("x", ""), ("y", "")]);
         table.rows.extend(rows.iter().map(|&(name, x, y)| vec![name.into(), x.into(), y.into()]));
         table
     }

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 /// Named columns, and rows with a cell for each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Table {
+pub struct StudyTable {
     /// What the cells of a row are.
     pub columns: Vec<Column>,
-    /// The rows, in the order in which they are to be read.
+    /// The rows, in order.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -57,7 +57,7 @@ impl Cell {
         if let Cell::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// As people read it: numbers with four digits.
+    /// As text, with numbers rounded to four digits.
     pub fn shown(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -67,11 +67,11 @@ impl Cell {
     }
 }
 
-impl Table {
+impl StudyTable {
     /// A table without rows; a column is its name and what it holds.
-    pub fn new<N: Into<String>, M: Into<String>>(columns: impl IntoIterator<Item = (N, M)>) -> Table {
+    pub fn new<N: Into<String>, M: Into<String>>(columns: impl IntoIterator<Item = (N, M)>) -> StudyTable {
         let column = |(name, meaning): (N, M)| Column { name: name.into(), meaning: meaning.into() };
-        Table { columns: columns.into_iter().map(column).collect(), rows: Vec::new() }
+        StudyTable { columns: columns.into_iter().map(column).collect(), rows: Vec::new() }
     }
 
     /// Where the column called `name` stands.
@@ -112,7 +112,7 @@ impl Table {
     }
 }
 
-/// A number with four digits, as people compare them.
+/// A number rounded to four digits.
 pub fn brief(number: f64) -> String {
     let size = number.abs();
     if number == number.round() && size < 1e6 {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn an_excerpt_keeps_both_ends_of_every_run() {
-        let mut table = Table::new([("name", "n"), ("x", "x")]);
+        let mut table = StudyTable::new([("name", "n"), ("x", "x")]);
         for (name, count) in [("a", 13), ("b", 1), ("c", 2)] {
             table.rows.extend((0..count).map(|i| vec![Cell::from(name), Cell::from(f64::from(i))]));
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn csv_quotes_texts_and_leaves_absent_numbers_empty() {
-        let mut table = Table::new([("a,b", "text"), ("x", "number")]);
+        let mut table = StudyTable::new([("a,b", "text"), ("x", "number")]);
         table.rows.push(vec!["q\"".into(), 0.1.into()]);
         table.rows.push(vec!["".into(), f64::NAN.into()]);
         assert_eq!(table.csv(), "\"a,b\",x\n\"q\"\"\",0.1\n,\n");
