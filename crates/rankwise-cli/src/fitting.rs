@@ -1,7 +1,7 @@
 //! What training one model and tuning one have in common.
 
 use crate::input::Input;
-use crate::measuring::Measuring;
+use crate::metric_args::MetricArgs;
 use crate::{interrupt, output};
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -51,7 +51,7 @@ pub(crate) struct Fitting {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    measuring: Measuring,
+    measuring: MetricArgs,
 
     #[command(flatten)]
     reading: Input,

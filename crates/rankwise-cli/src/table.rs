@@ -1,8 +1,9 @@
-//! Plain tables for people: no frames, one space-separated column after another, numbers to the right.
+//! Plain tables without frames: numbers are aligned to the right and never broken over lines.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use std::io::IsTerminal;
 
-/// The width of a terminal that everything must fit in, and of output that goes to no terminal.
+/// The width that tables and text are made for where there is no terminal, and that no text exceeds.
 pub(crate) const WIDTH: u16 = 80;
 
 /// A table with `headers`; those that start with `>` head right-aligned columns.
@@ -26,13 +27,13 @@ impl Columns {
         Columns { table, right, header: true }
     }
 
-    /// Lets rows be as wide as they are, for tables that programs or spreadsheets will read.
+    /// Never breaks a row over several lines, for tables that programs read.
     pub(crate) fn unbounded(mut self) -> Self {
         self.table.set_content_arrangement(ContentArrangement::Disabled);
         self
     }
 
-    /// Puts columns closer together, for tables with many of them.
+    /// Puts columns closer together, for tables with many columns.
     pub(crate) fn close(mut self) -> Self {
         self.table.column_iter_mut().for_each(|column| {
             column.set_padding((0, 1));
@@ -40,7 +41,7 @@ impl Columns {
         self
     }
 
-    /// Leaves the headers out.
+    /// Omits the header.
     pub(crate) fn headless(mut self) -> Self {
         self.header = false;
         self
@@ -56,7 +57,6 @@ impl Columns {
     pub(crate) fn render(&self) -> String {
         let mut table = self.table.clone();
         for (i, _) in self.right.iter().enumerate().filter(|(_, right)| **right) {
-            // Numbers are not to be broken over lines.
             if let Some(column) = table.column_mut(i) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
@@ -71,15 +71,25 @@ fn aligned(text: &str, right: bool) -> Cell {
     Cell::new(text).set_alignment(alignment)
 }
 
-/// A measure's value as people compare them: four digits.
+/// A metric's value, with four decimals.
 pub(crate) fn four(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// Six digits: decimals where they show them, else an exponent.
+/// Six decimals, or six digits and an exponent for very large and very small numbers.
 pub(crate) fn six(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || (1e-3..1e6).contains(&size) { format!("{value:.6}") } else { format!("{value:.5e}") }
+}
+
+/// Citations as a reader knows them. The one place where bibliography keys become "Wu et al. 2010".
+pub(crate) fn citation(key: &str) -> String {
+    key.to_string()
+}
+
+/// Several citations, separated by semicolons.
+pub(crate) fn citations<S: AsRef<str>>(keys: &[S]) -> String {
+    keys.iter().map(|key| citation(key.as_ref())).collect::<Vec<_>>().join("; ")
 }
 
 /// A probability: never shown as 0 when it is not.
@@ -87,17 +97,59 @@ pub(crate) fn probability(p: f64) -> String {
     if p > 0.0 && p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
 }
 
-/// Breaks a long line at spaces, so that it fits a terminal.
+/// Breaks long lines between words for a terminal of 80 columns; later lines are indented by two.
 pub(crate) fn wrap(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.len() + word.len() + 3 > usize::from(WIDTH) {
-            lines.push(word.to_string());
-        } else {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
+    wrap_to(text, usize::from(WIDTH), 0, 2)
+}
+
+/// Breaks long lines between words, so that none has more than `width` characters where words allow it. `taken`
+/// characters of the first line are in use already; every new line starts with `indent` spaces.
+pub(crate) fn wrap_to(text: &str, width: usize, taken: usize, indent: usize) -> String {
+    let mut wrapped = String::new();
+    let mut used = taken;
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            wrapped.push('\n');
+            used = 0;
+        }
+        if used + line.chars().count() <= width {
+            wrapped.push_str(line);
+            continue;
+        }
+        for (place, word) in line.split(' ').enumerate() {
+            let length = word.chars().count();
+            if place > 0 && used + 1 + length > width {
+                wrapped.push('\n');
+                wrapped.push_str(&" ".repeat(indent));
+                used = indent;
+            } else if place > 0 {
+                wrapped.push(' ');
+                used += 1;
+            }
+            wrapped.push_str(word);
+            used += length;
         }
     }
-    lines.join("\n  ")
+    wrapped
+}
+
+/// The width of the terminal at standard error, 80 at most; `None` where that is no terminal.
+pub(crate) fn error_width() -> Option<usize> {
+    let mut table = Table::new();
+    table.use_stderr();
+    std::io::stderr().is_terminal().then(|| usize::from(table.width().unwrap_or(WIDTH).min(WIDTH)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap_to;
+
+    #[test]
+    fn lines_break_between_words_only() {
+        assert_eq!(wrap_to("one two three", 9, 0, 2), "one two\n  three");
+        assert_eq!(wrap_to("one two three", 9, 4, 2), "one\n  two\n  three");
+        assert_eq!(wrap_to("é é é", 5, 0, 2), "é é é");
+        assert_eq!(wrap_to("extraordinarily long", 8, 0, 2), "extraordinarily\n  long");
+        assert_eq!(wrap_to("  a table\n  of rows\n", 20, 6, 2), "  a table\n  of rows\n");
+    }
 }

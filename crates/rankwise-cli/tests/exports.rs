@@ -64,8 +64,8 @@ fn engines_files_are_proved_to_score_alike() {
     for format in ["solr", "elasticsearch", "elasticsearch-ranklib", "ranklib"] {
         place.ok(&format!("export model.txt -o out.file --format {format}"));
         let told = place.ok("verify-export out.file --model model.txt");
-        assert!(told.contains("our own reading") && told.contains("made-up rows"), "{told}");
-        assert!(told.contains("greatest difference") && told.contains("within rounding"), "{told}");
+        assert!(told.contains("own implementation") && told.contains("synthetic rows"), "{told}");
+        assert!(told.contains("largest difference") && told.contains("within rounding"), "{told}");
     }
     place.ok("export model.txt -o solr.json --format solr");
     let json: Value =
@@ -91,7 +91,7 @@ fn another_models_file_is_found_out() {
     assert!(code == 1 && out.contains("DIFFERENT"), "{code} {out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     let error = place.fails("verify-export data.txt --model model.txt");
-    assert!(error.contains("does not look like a file that export writes"), "{error}");
+    assert!(error.contains("is not in a format that `rankwise export` writes"), "{error}");
     let names = place.fails(&format!("verify-export other.json --model {STORED}/lightgbm-names.txt"));
     assert!(names.contains("cannot be scored") && names.contains("does not have"), "{names}");
     assert!(place.fails("verify-export none.onnx --model model.txt").contains("none.onnx"));
@@ -130,7 +130,7 @@ fn every_export_has_its_test_vectors() {
     place.ok("export model.txt -o ours.json --format rankwise");
     assert!(!place.path("bare.onnx.vectors.json").exists() && !place.path("ours.json.vectors.json").exists());
     let error = place.fails("export model.txt -o x.onnx --vectors x.onnx");
-    assert!(error.contains("would both be x.onnx"), "{error}");
+    assert!(error.contains("would both be written to x.onnx"), "{error}");
     let error = place.fails("export model.txt -o x.onnx --vectors no/such/place.json");
     assert!(error.contains("no/such/place.json"), "{error}");
     assert!(!place.path("x.onnx").exists(), "a model was left without its vectors");

@@ -1,4 +1,4 @@
-//! The commands that look into a model, on models made by hand.
+//! The commands that explain a model, on models made by hand.
 
 use rankwise::data::Columns;
 use rankwise::metrics::Conventions;
@@ -119,7 +119,7 @@ fn words(text: &str, start: &str) -> Vec<String> {
 }
 
 #[test]
-fn inspect_tells_of_trees() {
+fn inspect_describes_trees() {
     let place = Place::new();
     let told = place.ok("inspect trees.json");
     assert_eq!(words(&told, "trees"), ["trees", "2"]);
@@ -128,7 +128,7 @@ fn inspect_tells_of_trees() {
     assert!(told.contains("2 of 3"));
     assert_eq!(words(&told, "bm25"), ["bm25", "3.000000", "66.7", "%", "1"]);
     assert_eq!(words(&told, "age"), ["age", "1.500000", "33.3", "%", "2"]);
-    assert!(place.ok("inspect trees.json --top 1").contains("and 1 feature of less gain: --top 0 shows all"));
+    assert!(place.ok("inspect trees.json --top 1").contains("and 1 more feature: --top 0 shows all"));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn inspect_prints_a_tree_that_people_can_read() {
         .map(|line| line.split_whitespace().map(String::from).collect())
         .collect();
     let expected = [
-        "level test, or value of a leaf gain documents",
+        "level test or leaf value gain documents",
         "0 if bm25 ≤ 1.5 3.000000 4,000",
         "1 -1.000000 2,000",
         "0 else or missing",
@@ -155,7 +155,7 @@ fn inspect_prints_a_tree_that_people_can_read() {
         let told = place.fails(&format!("inspect trees.json --tree {number}"));
         assert!(told.contains(&format!("there is no tree {number}: the model has 2 trees")), "{told}");
     }
-    assert!(place.fails("inspect linear.json --tree 1").contains("not made of trees"));
+    assert!(place.fails("inspect linear.json --tree 1").contains("not a model of trees"));
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn explain_splits_a_score_among_features() {
     assert!(told.starts_with("document 1: grade 2, rank 1 of 3 in query a\n"), "{told}");
     assert_eq!(words(&told, "bm25"), ["bm25", "3", "+0.906250"]);
     assert_eq!(words(&told, "score"), ["score", "+2.000000"]);
-    let told = place.ok("explain trees.json data.csv --query a --top 0 --features 1");
-    assert!(told.contains("document 2: grade 0, rank 3 of 3") && told.contains("1 smaller one"), "{told}");
+    let told = place.ok("explain trees.json data.csv --query a --depth 0 --top 1");
+    assert!(told.contains("document 2: grade 0, rank 3 of 3") && told.contains("1 more feature"), "{told}");
     assert!(told.find("document 1").unwrap() < told.find("document 3").unwrap());
     let told = place.ok("explain linear.json data.csv --document 2");
     assert_eq!(words(&told, "bm25"), ["bm25", "1", "+2.000000"]);
@@ -216,14 +216,14 @@ fn explain_writes_all_documents_as_csv() {
     let expected = "document,query,score,base,bm25,age,length\n\
         1,a,5.25,0.25,6,-1,0\n2,a,2.25,0.25,2,0,0\n3,a,-0.75,0.25,4,-5,0\n4,b,1.25,0.25,2,-1,0\n5,b,3.25,0.25,8,-5,0\n";
     assert_eq!(written, expected);
-    let some = place.ok("explain linear.json data.csv --query b --top 1 --csv");
+    let some = place.ok("explain linear.json data.csv --query b --depth 1 --csv");
     assert_eq!(some, "document,query,score,base,bm25,age,length\n5,b,3.25,0.25,8,-5,0\n");
 }
 
 #[test]
-fn what_cannot_be_explained_is_told_in_a_sentence() {
+fn what_cannot_be_explained_is_refused_in_a_sentence() {
     let place = Place::new();
-    assert!(place.fails("explain trees.json data.csv").contains("say what to explain"));
+    assert!(place.fails("explain trees.json data.csv").contains("choose what to explain"));
     assert!(place.fails("explain trees.json data.csv --document 6").contains("has 5 documents"));
     assert!(place.fails("explain trees.json data.csv --query c").contains("has no query `c`"));
     let combine = Combine::Ordinal { grades: vec![0.0, 1.0, 2.0] };

@@ -48,7 +48,7 @@ fn a_network_is_trained_scored_and_looked_into() {
     let documents = String::from_utf8(bytes("valid.txt")).unwrap().lines().count();
     assert_eq!(place.ok("score one.json valid.txt").lines().count(), documents);
     let inspected = place.ok("inspect one.json --top 3");
-    for part in ["45-12-6-1", "relu", "best round", "norm of its weights", "--top 0 shows all"] {
+    for part in ["45-12-6-1", "relu", "best round", "weight norm", "--top 0 shows all"] {
         assert!(inspected.contains(part), "{part}: {inspected}");
     }
     let importance = place.ok("importance one.json valid.txt --repeats 2 --json");
@@ -56,7 +56,7 @@ fn a_network_is_trained_scored_and_looked_into() {
     assert!(place.ok("dependence one.json valid.txt --feature 1 --points 3").contains("mean score"));
     assert!(place.fails("explain one.json valid.txt --document 1").contains("the model is a network"));
     assert!(place.fails("export one.json -o m.txt --format lightgbm").contains("no trees"));
-    assert!(place.fails("inspect one.json --tree 1").contains("not made of trees"));
+    assert!(place.fails("inspect one.json --tree 1").contains("not a model of trees"));
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_model_is_added_to_and_any_loss_learned() {
     assert!(place.ok("inspect map.json").contains("trees"));
     assert!(place.ok("learners svm-map").contains("--scorer trees"));
     place.ok("export six.json -o six.txt --format lightgbm");
-    assert!(place.ok("compare train.txt six.json six.txt").contains("six.txt"));
+    assert!(place.ok("compare six.json six.txt train.txt").contains("six.txt"));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn models_of_other_tools_are_taken_and_written() {
             .ok(&format!("inspect {stored}/lightgbm-lambdarank.txt"))
             .contains("LightGBM model (lambdarank)")
     );
-    assert!(place.ok(&format!("eval data.txt --model {stored}/xgboost-ndcg.ubj")).contains("ndcg"));
+    assert!(place.ok(&format!("eval {stored}/xgboost-ndcg.ubj data.txt")).contains("ndcg"));
     place.ok(&format!("export {stored}/lightgbm-lambdarank.txt -o ours.json --format rankwise"));
     place.ok("export ours.json -o again.txt.gz");
     place.ok("export again.txt.gz -o booster.ubj");

@@ -1,5 +1,5 @@
 use crate::fitting::{Fitting, Material};
-use crate::progress::Progress;
+use crate::progress::ProgressBar;
 use crate::{interrupt, output, table};
 use anyhow::Result;
 use clap::Args;
@@ -66,7 +66,7 @@ impl Train {
         let start = Start::new(model.as_ref().map(|ranker| &ranker.model), checkpoint.as_ref());
         let task = Task { train, valid: valid.as_ref(), metric, seed: self.fitting.seed, start };
         let fitted = interrupt::stoppable(|stop| {
-            learner.fit(set, &task, &mut Progress::new(learner.card.name, stop))
+            learner.fit(set, &task, &mut ProgressBar::new(learner.card.name, stop))
         })?;
         if fitted.record.outcome == Outcome::Interrupted && fitted.record.rounds == 0 {
             return Err(

@@ -1,5 +1,5 @@
 use crate::fitting::{Fitting, Material, settings};
-use crate::progress::{Jobs, Progress};
+use crate::progress::{Jobs, ProgressBar};
 use crate::{interrupt, output, table};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -63,7 +63,7 @@ impl Tune {
         let tuning = Tuning { learner, set, grid: &grid, search: &search, train, valid, metric, seed };
         let Tuned { parameters, trials, failures, fitted } = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
-            tuning.run(&|job| jobs.done(job), &mut Progress::new(learner.card.name, stop))
+            tuning.run(&|job| jobs.done(job), &mut ProgressBar::new(learner.card.name, stop))
         })?;
         let ranker = self.fitting.save(&material, parameters, fitted)?;
         output::notes(&failures);

@@ -1,4 +1,5 @@
 use super::export::some_rows;
+use crate::content::load_model;
 use crate::input::{Input, note_width};
 use crate::{output, python, table};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,38 +10,38 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The exit code where scores differ.
+/// The exit code if scores differ.
 const DIFFERENT: u8 = 1;
 
-/// Rows that are made up at the most.
-const MADE_UP: usize = 4096;
+/// The maximum number of synthetic rows.
+const SYNTHETIC_ROWS: usize = 4096;
 
-/// Prove that an exported model scores as the model does.
+/// Check that an exported file gives the same scores as the model.
 #[derive(Args)]
 #[command(
-    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime, through a Python that has it. Files for \
-    Elasticsearch, OpenSearch, Solr and RankLib are scored by our own reading of their documentation and sources, \
-    which is not the engine itself: replay the export's test vectors there.\nExits with 1 where a score is further off than \
-    rounding explains.\n\nExamples:\n  rankwise verify-export model.onnx --model model.json --data test.txt\n  \
+    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime in Python. Files for Elasticsearch, \
+    OpenSearch, Solr and RankLib are scored by Rankwise's own implementation of those formats, not by the engine \
+    itself; to test an engine, replay the exported test vectors there.\n\nThe exit code is 1 if scores differ by more \
+    than rounding errors.\n\nExamples:\n  rankwise verify-export model.onnx --model model.json --data test.txt\n  \
     rankwise verify-export solr.json --model model.json"
 )]
 pub(crate) struct VerifyExport {
     /// The exported file
     exported: PathBuf,
 
-    /// The model that it was exported from
+    /// The model it was exported from
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
 
-    /// Documents to compare besides the rows that are made up
+    /// Compare the scores of this data, too, not only of synthetic rows
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
-    /// The format of the exported file; known by its content when not given
+    /// Format of the exported file. Default: detected from its content
     #[arg(long, value_name = "FORMAT", value_parser = Format::parse)]
     format: Option<Format>,
 
-    /// The Python that has the runtime; `python3` when not given
+    /// The Python interpreter that has the runtime. Default: python3
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
 
@@ -52,7 +53,7 @@ pub(crate) struct VerifyExport {
     reading: Input,
 }
 
-/// Rows of one origin and what came of them.
+/// Rows of one origin, with the scores of the file and the verdict.
 struct Compared {
     origin: String,
     vectors: Vectors,
@@ -64,13 +65,13 @@ impl VerifyExport {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let bytes = read_bytes(&self.exported)?;
         let format = self.format.or_else(|| Format::of_bytes(&bytes)).with_context(|| {
-            format!("{} does not look like a file that export writes", self.exported.display())
+            format!("{} is not in a format that `rankwise export` writes", self.exported.display())
         })?;
-        let mut ranker = Ranker::load(&self.model)?;
+        let mut ranker = load_model(&self.model)?;
         if let (Some(first_id), None) = (self.reading.first_id(), &ranker.columns.names) {
             ranker.columns.first_id = first_id;
         }
-        let expected = export(&ranker, format).context("the model cannot have been exported so")?;
+        let expected = export(&ranker, format).context("the model cannot be exported in this format")?;
         let sets = self.sets(&ranker, &expected)?;
         let rows: Vec<Vec<f32>> = sets.iter().flat_map(|(_, vectors)| vectors.rows.clone()).collect();
         let (runtime, mut scores) = self.score(&bytes, format, &ranker, &rows)?;
@@ -84,18 +85,18 @@ impl VerifyExport {
         if self.json {
             output::print_json(&summary(format, &runtime, &compared))?;
         } else {
-            output::print(&self.told(format, &runtime, &expected, &compared))?;
+            output::print(&self.as_text(format, &runtime, &expected, &compared))?;
         }
         let alike = compared.iter().all(|c| c.verdict.off == 0);
         Ok(if alike { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 
-    /// The rows to compare, with what the model gives them.
+    /// The rows to compare, with the scores of the model.
     fn sets(&self, ranker: &Ranker, expected: &Exported) -> Result<Vec<(String, Vectors)>> {
-        let rows = made_up_rows(ranker, expected, MADE_UP);
+        let rows = made_up_rows(ranker, expected, SYNTHETIC_ROWS);
         let mut sets = Vec::new();
         if !rows.is_empty() {
-            sets.push(("made-up rows".to_string(), Vectors::new(ranker, expected, rows)?));
+            sets.push(("synthetic rows".to_string(), Vectors::new(ranker, expected, rows)?));
         }
         if let Some(file) = &self.data {
             let data = self.reading.counting_from(ranker.columns.first_id).read(file)?;
@@ -106,12 +107,12 @@ impl VerifyExport {
         }
         ensure!(
             !sets.is_empty(),
-            "no row could be made up whose score single precision holds; name documents with --data"
+            "the scores of all synthetic rows overflow single precision; give documents with --data"
         );
         Ok(sets)
     }
 
-    /// The file's scores, and who gave them.
+    /// The scores of the file, and the runtime that computed them.
     fn score(
         &self,
         bytes: &[u8],
@@ -131,11 +132,11 @@ impl VerifyExport {
             .with_context(|| format!("{} cannot be scored", self.exported.display()))?
         {
             Some(scores) => Ok((None, scores)),
-            None => bail!("files of {} need their runtime", format.name()),
+            None => bail!("files in the format {} can be scored only by their runtime", format.name()),
         }
     }
 
-    fn told(
+    fn as_text(
         &self,
         format: Format,
         runtime: &Option<String>,
@@ -144,26 +145,28 @@ impl VerifyExport {
     ) -> String {
         let by = match runtime {
             Some(runtime) => format!("scored by {runtime}"),
-            None => "scored by our own reading of the format, not by the engine itself".to_string(),
+            None => "scored by Rankwise's own implementation of the format, not by the engine".to_string(),
         };
         let mut text = line(&format!("{} ({}), {by}", self.exported.display(), format.name()));
         if expected.missing_as_zero {
-            text += &line("The target takes missing values as 0, unlike the model: made-up rows have none.");
+            text += &line(
+                "The other tool treats missing values as 0, unlike the model, so synthetic rows have no missing values.",
+            );
         }
         if expected.lacks != 0.0 {
             text += &line(&format!(
-                "The file lacks the model's bias of {}, which is allowed for.",
+                "The file has no place for the model's bias of {}; this difference is accounted for.",
                 expected.lacks
             ));
         }
         for c in compared {
             let rows = output::thousands(c.vectors.rows.len());
-            let greatest = format!("greatest difference {:.1e}", c.verdict.greatest);
+            let greatest = format!("largest difference {}", difference(c.verdict.greatest));
             text += &line(&match c.verdict.first_off {
                 None => format!("{rows} {}: {greatest}, within rounding", c.origin),
                 Some(row) => format!(
-                    "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, where the model gives {} and the \
-                     file {}",
+                    "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, with score {} from the model and {} \
+                     from the file",
                     c.origin,
                     output::thousands(c.verdict.off),
                     row + 1,
@@ -174,6 +177,10 @@ impl VerifyExport {
         }
         text
     }
+}
+
+fn difference(value: f64) -> String {
+    if value == 0.0 { "0".into() } else { format!("{value:.1e}") }
 }
 
 fn line(text: &str) -> String {

@@ -17,8 +17,8 @@ pub use clean::{CLEANING, CleanReport, Cleaner};
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
 pub use files::{
-    AtomicFile, Format, Layout, Loaded, ReadOptions, Topics, join, read, read_all, read_qrels, read_run,
-    read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run, write_scores,
+    AtomicFile, Format, Layout, Loaded, Peeked, ReadOptions, Topics, join, read, read_all, read_qrels,
+    read_run, read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run, write_scores,
 };
 pub(crate) use files::{Source, push_f64, push_field, quoted};
 pub use folds::{Fold, Folds, Order, Rotation, rotation, split};

@@ -162,7 +162,7 @@ pub static PRESETS: &[Preset] = &[
         card: card(
             "papers",
             "Structured and conditional learning papers",
-            "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth\
+            "Binary gain and no discount at rank 2, as in the papers on structured learning for nonsmooth \
                   losses and on conditional models.",
             &["chakrabarti2008structured", "dubey2009conditional"],
         ),
