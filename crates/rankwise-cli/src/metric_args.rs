@@ -6,7 +6,7 @@ use rankwise::metrics::{Conventions, Metric, parse, parse_list, preset};
 
 /// The conventions of the metrics.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "MetricArgs")]
+#[command(next_help_heading = "Metrics")]
 pub(crate) struct MetricArgs {
     /// Compute metrics as another tool does; see `rankwise metrics`
     #[arg(long, default_value = "default", value_name = "NAME")]

@@ -102,6 +102,11 @@ pub(crate) fn wrap(text: &str) -> String {
     wrap_to(text, usize::from(WIDTH), 0, 2)
 }
 
+/// An item of a list, wrapped.
+pub(crate) fn bullet(text: &str) -> String {
+    format!("- {}\n", wrap_to(text, usize::from(WIDTH), 2, 2))
+}
+
 /// Breaks long lines between words, so that none has more than `width` characters where words allow it. `taken`
 /// characters of the first line are in use already; every new line starts with `indent` spaces.
 pub(crate) fn wrap_to(text: &str, width: usize, taken: usize, indent: usize) -> String {

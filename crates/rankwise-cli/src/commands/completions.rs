@@ -5,7 +5,7 @@ use clap_complete::Shell;
 /// Print shell completions.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rankwise completions bash > ~/.local/share/bash-completion/completions/rankwise\n  \
+    after_help = "Examples:\n  rankwise completions bash \\\n      > ~/.local/share/bash-completion/completions/rankwise\n  \
     rankwise completions zsh > ~/.zfunc/_rankwise"
 )]
 pub(crate) struct Completions {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
     after_help = "The content of MODEL decides whether it is a model, a score file or a TREC run.\n\n\
     Examples:\n  rankwise eval model.json test.txt\n  \
     rankwise eval scores.txt test.txt --metrics ndcg@1..10,map --preset letor\n  \
-    rankwise eval bm25.run qrels.txt --preset trec --metrics map,ndcg@10,recall@100\n  \
+    rankwise eval bm25.run qrels.txt --preset trec \\\n      --metrics map,ndcg@10,recall@100\n  \
     rankwise eval model.json test.txt --per-query --json > values.json\n  \
     rankwise score model.json test.txt | rankwise eval - test.txt"
 )]

@@ -96,10 +96,8 @@ impl Explain {
             Model::Ensemble(_) => "base (mean in training)",
             _ => "bias",
         };
-        let texts: Vec<String> = explained
-            .iter()
-            .map(|e| e.as_text(&data, &ranker, self.features, (base, explainer.base())))
-            .collect();
+        let texts: Vec<String> =
+            explained.iter().map(|e| e.as_text(&data, &ranker, self.top, (base, explainer.base()))).collect();
         output::print(&texts.join("\n"))
     }
 

@@ -4,7 +4,6 @@ use crate::{interrupt, output};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use rankwise::data::{write_grades, write_run, write_scores};
-use rankwise::models::Ranker;
 use std::path::PathBuf;
 
 /// Score documents with a model: one score per document, in the order of FILE.

@@ -19,8 +19,9 @@ use std::process::ExitCode;
     after_help = "Writes NAME.csv, NAME.json, NAME.svg and NAME.md, and replaces those of an earlier run.\n\
     Ctrl-C stops the study and keeps what is finished; a second Ctrl-C ends the program.\n\n\
     Examples:\n  rankwise study\n  rankwise study c-path -o results/c-path\n  \
-    rankwise study c-path --train S1.txt S2.txt S3.txt --test S5.txt --metrics map \\\n      \
-    --learner svm-auc --learner svm-map --from 0.01 --to 1000 --steps 11"
+    rankwise study c-path --train S1.txt S2.txt S3.txt --test S5.txt \\\n      \
+    --metrics map --learner svm-auc --learner svm-map \\\n      \
+    --from 0.01 --to 1000 --steps 11"
 )]
 pub(crate) struct Study {
     /// Name of the study. Without it, all studies are listed
@@ -179,11 +180,11 @@ fn list(json: bool) -> Result<()> {
 fn in_words(found: &Found, directory: &Path) -> String {
     let stopped = if found.interrupted { " (stopped before it was complete)" } else { "" };
     let mut text = format!("{}{stopped}\n\n", found.title);
-    found.conclusion.iter().for_each(|sentence| text += &format!("- {}\n", table::wrap(sentence)));
+    found.conclusion.iter().for_each(|sentence| text += &table::bullet(sentence));
     text += "\nIn the paper:\n";
     for claim in &found.paper {
-        let sentence = format!("{} ({}): {}", table::citation(claim.citation), claim.place, claim.says);
-        text += &format!("- {}\n", table::wrap(&sentence));
+        text +=
+            &table::bullet(&format!("{} ({}): {}", table::citation(claim.citation), claim.place, claim.says));
     }
     let mut times = table::Columns::new(&["", ">seconds"]);
     for (what, seconds) in &found.times {

@@ -19,19 +19,25 @@ const SYNTHETIC_ROWS: usize = 4096;
 /// Check that an exported file gives the same scores as the model.
 #[derive(Args)]
 #[command(
+    override_usage = "rankwise verify-export [OPTIONS] <MODEL> <EXPORTED>",
     after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime in Python. Files for Elasticsearch, \
     OpenSearch, Solr and RankLib are scored by Rankwise's own implementation of those formats, not by the engine \
     itself; to test an engine, replay the exported test vectors there.\n\nThe exit code is 1 if scores differ by more \
-    than rounding errors.\n\nExamples:\n  rankwise verify-export model.onnx --model model.json --data test.txt\n  \
-    rankwise verify-export solr.json --model model.json"
+    than rounding errors.\n\nExamples:\n  rankwise verify-export model.json model.onnx --data test.txt\n  \
+    rankwise verify-export model.json solr.json"
 )]
 pub(crate) struct VerifyExport {
-    /// The exported file
-    exported: PathBuf,
+    /// The model
+    #[arg(value_name = "MODEL")]
+    first: PathBuf,
 
-    /// The model it was exported from
+    /// The file that was exported from it
+    #[arg(value_name = "EXPORTED")]
+    second: Option<PathBuf>,
+
+    /// In place of MODEL: the model
     #[arg(long, value_name = "MODEL")]
-    model: PathBuf,
+    model: Option<PathBuf>,
 
     /// Compare the scores of this data, too, not only of synthetic rows
     #[arg(long, value_name = "FILE")]
@@ -63,18 +69,21 @@ struct Compared {
 
 impl VerifyExport {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let bytes = read_bytes(&self.exported)?;
+        let (model, exported) = self.files()?;
+        let bytes = read_bytes(exported)?;
         let format = self.format.or_else(|| Format::of_bytes(&bytes)).with_context(|| {
-            format!("{} is not in a format that `rankwise export` writes", self.exported.display())
+            format!("{} is not in a format that `rankwise export` writes", exported.display())
         })?;
-        let mut ranker = load_model(&self.model)?;
+        let mut ranker = load_model(model)?;
         if let (Some(first_id), None) = (self.reading.first_id(), &ranker.columns.names) {
             ranker.columns.first_id = first_id;
         }
         let expected = export(&ranker, format).context("the model cannot be exported in this format")?;
         let sets = self.sets(&ranker, &expected)?;
         let rows: Vec<Vec<f32>> = sets.iter().flat_map(|(_, vectors)| vectors.rows.clone()).collect();
-        let (runtime, mut scores) = self.score(&bytes, format, &ranker, &rows)?;
+        let (runtime, mut scores) = self
+            .score(&bytes, format, &ranker, &rows)
+            .with_context(|| format!("{} cannot be scored", exported.display()))?;
         let mut compared = Vec::new();
         for (origin, vectors) in sets {
             let rest = scores.split_off(vectors.rows.len().min(scores.len()));
@@ -85,10 +94,22 @@ impl VerifyExport {
         if self.json {
             output::print_json(&summary(format, &runtime, &compared))?;
         } else {
-            output::print(&self.as_text(format, &runtime, &expected, &compared))?;
+            output::print(&as_text(exported, format, &runtime, &expected, &compared))?;
         }
         let alike = compared.iter().all(|c| c.verdict.off == 0);
         Ok(if alike { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    }
+
+    /// The model and the exported file.
+    fn files(&self) -> Result<(&Path, &Path)> {
+        match (&self.model, &self.second) {
+            (Some(model), None) => Ok((model, &self.first)),
+            (None, Some(exported)) => Ok((&self.first, exported)),
+            (None, None) => {
+                bail!("give the model and the exported file: `rankwise verify-export MODEL EXPORTED`")
+            }
+            (Some(_), Some(_)) => bail!("with --model, the exported file is the only other argument"),
+        }
     }
 
     /// The rows to compare, with the scores of the model.
@@ -128,55 +149,53 @@ impl VerifyExport {
                 Err(error) => output::note(format!("{error:#}")),
             }
         }
-        match replay(bytes, format, ranker, rows)
-            .with_context(|| format!("{} cannot be scored", self.exported.display()))?
-        {
+        match replay(bytes, format, ranker, rows)? {
             Some(scores) => Ok((None, scores)),
             None => bail!("files in the format {} can be scored only by their runtime", format.name()),
         }
     }
+}
 
-    fn as_text(
-        &self,
-        format: Format,
-        runtime: &Option<String>,
-        expected: &Exported,
-        compared: &[Compared],
-    ) -> String {
-        let by = match runtime {
-            Some(runtime) => format!("scored by {runtime}"),
-            None => "scored by Rankwise's own implementation of the format, not by the engine".to_string(),
-        };
-        let mut text = line(&format!("{} ({}), {by}", self.exported.display(), format.name()));
-        if expected.missing_as_zero {
-            text += &line(
-                "The other tool treats missing values as 0, unlike the model, so synthetic rows have no missing values.",
-            );
-        }
-        if expected.lacks != 0.0 {
-            text += &line(&format!(
-                "The file has no place for the model's bias of {}; this difference is accounted for.",
-                expected.lacks
-            ));
-        }
-        for c in compared {
-            let rows = output::thousands(c.vectors.rows.len());
-            let greatest = format!("largest difference {}", difference(c.verdict.greatest));
-            text += &line(&match c.verdict.first_off {
-                None => format!("{rows} {}: {greatest}, within rounding", c.origin),
-                Some(row) => format!(
-                    "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, with score {} from the model and {} \
-                     from the file",
-                    c.origin,
-                    output::thousands(c.verdict.off),
-                    row + 1,
-                    c.vectors.scores[row],
-                    c.found[row]
-                ),
-            });
-        }
-        text
+fn as_text(
+    exported: &Path,
+    format: Format,
+    runtime: &Option<String>,
+    expected: &Exported,
+    compared: &[Compared],
+) -> String {
+    let by = match runtime {
+        Some(runtime) => format!("scored by {runtime}"),
+        None => "scored by Rankwise's own implementation of the format, not by the engine".to_string(),
+    };
+    let mut text = line(&format!("{} ({}), {by}", exported.display(), format.name()));
+    if expected.missing_as_zero {
+        text += &line(
+            "The other tool treats missing values as 0, unlike the model, so synthetic rows have no missing values.",
+        );
     }
+    if expected.lacks != 0.0 {
+        text += &line(&format!(
+            "The file has no place for the model's bias of {}; this difference is accounted for.",
+            expected.lacks
+        ));
+    }
+    for c in compared {
+        let rows = output::thousands(c.vectors.rows.len());
+        let greatest = format!("largest difference {}", difference(c.verdict.greatest));
+        text += &line(&match c.verdict.first_off {
+            None => format!("{rows} {}: {greatest}, within rounding", c.origin),
+            Some(row) => format!(
+                "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, with score {} from the model and {} \
+                 from the file",
+                c.origin,
+                output::thousands(c.verdict.off),
+                row + 1,
+                c.vectors.scores[row],
+                c.found[row]
+            ),
+        });
+    }
+    text
 }
 
 fn difference(value: f64) -> String {
