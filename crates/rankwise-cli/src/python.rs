@@ -123,14 +123,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_as_they_were() {
+    fn numbers_survive_the_round_trip() {
         assert_eq!(doubles("000000000000f03f000000000000f87f").unwrap()[0], 1.0);
         assert!(doubles("000000000000f87f").unwrap()[0].is_nan());
         assert!(doubles("0000").is_err() && doubles("00000000000000zz").is_err());
     }
 
     #[test]
-    fn a_python_that_is_not_there_is_named() {
+    fn a_missing_python_is_named() {
         let error = scores(Path::new("no/such/python"), "onnxruntime", b"", &[]).err().unwrap();
         assert!(format!("{error:#}").contains("no/such/python"), "{error:#}");
     }

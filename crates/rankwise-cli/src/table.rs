@@ -1,6 +1,8 @@
 //! Plain tables without frames: numbers are aligned to the right and never broken over lines.
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+};
 use std::io::IsTerminal;
 
 /// The width that tables and text are made for where there is no terminal, and that no text exceeds.
@@ -10,6 +12,8 @@ pub(crate) const WIDTH: u16 = 80;
 pub(crate) struct Columns {
     table: Table,
     right: Vec<bool>,
+    /// The longest cell of a right-aligned column, the longest word of another.
+    unbreakable: Vec<usize>,
     header: bool,
 }
 
@@ -24,7 +28,9 @@ impl Columns {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         let cells = headers.iter().zip(&right).map(|(h, &r)| aligned(h.trim_start_matches('>'), r));
         table.set_header(cells);
-        Columns { table, right, header: true }
+        let headers = headers.iter().map(|h| h.trim_start_matches('>'));
+        let unbreakable = headers.zip(&right).map(|(h, &r)| unbreakable(h, r)).collect();
+        Columns { table, right, unbreakable, header: true }
     }
 
     /// Never breaks a row over several lines, for tables that programs read.
@@ -48,22 +54,37 @@ impl Columns {
     }
 
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        let row: Vec<Cell> =
-            cells.into_iter().zip(&self.right).map(|(c, &r)| aligned(c.as_ref(), r)).collect();
+        let mut row = Vec::new();
+        for ((cell, &right), widest) in cells.into_iter().zip(&self.right).zip(&mut self.unbreakable) {
+            *widest = unbreakable(cell.as_ref(), right).max(*widest);
+            row.push(aligned(cell.as_ref(), right));
+        }
         self.table.add_row(row);
     }
 
     /// The table, each line without trailing spaces.
     pub(crate) fn render(&self) -> String {
         let mut table = self.table.clone();
-        for (i, _) in self.right.iter().enumerate().filter(|(_, right)| **right) {
-            if let Some(column) = table.column_mut(i) {
+        // A space on either side of each column, and one between columns.
+        let needed: usize = self.unbreakable.iter().map(|width| width + 3).sum();
+        let words_fit = needed <= usize::from(table.width().unwrap_or(WIDTH));
+        for ((i, &right), &width) in self.right.iter().enumerate().zip(&self.unbreakable) {
+            let Some(column) = table.column_mut(i) else { continue };
+            if right {
                 column.set_constraint(ColumnConstraint::ContentWidth);
+            } else if words_fit {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width as u16 + 2)));
             }
         }
         let skipped = if self.header { 0 } else { 2 };
         table.lines().skip(skipped).map(|line| format!("{}\n", line.trim_end())).collect()
     }
+}
+
+/// How many characters of a cell must stay on one line.
+fn unbreakable(text: &str, right: bool) -> usize {
+    let count = |text: &str| text.chars().count();
+    if right { count(text) } else { text.split_whitespace().map(count).max().unwrap_or(0) }
 }
 
 fn aligned(text: &str, right: bool) -> Cell {
@@ -147,7 +168,20 @@ pub(crate) fn error_width() -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::wrap_to;
+    use super::{Columns, wrap_to};
+
+    #[test]
+    fn words_in_cells_are_not_broken() {
+        let mut table = Columns::new(&["step", ">a rather long heading of 35 characters", "options"]);
+        table.row([
+            "empty-queries",
+            "1",
+            "lacking=relevant threshold=1 and more words that need several lines",
+        ]);
+        let text = table.render();
+        assert!(text.contains("empty-queries") && text.contains("lacking=relevant"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
 
     #[test]
     fn lines_break_between_words_only() {

@@ -94,7 +94,7 @@ fn from_data_to_a_comparison() {
     let by_model = place.json("eval regression.json parts/test.txt --json --per-query");
     let by_scores = place.json("eval scores.txt parts/test.txt --json --per-query");
     assert_eq!(by_model, by_scores);
-    assert_eq!(by_model["queries"], 6);
+    assert_eq!((&by_model["schema"], &by_model["queries"]), (&1.into(), &6.into()));
     assert_eq!(by_model["per_query"].as_array().unwrap().len(), 6);
 
     let compared = place.json("compare regression.json scores.txt ascent.json parts/test.txt --json");
@@ -161,7 +161,7 @@ fn trec_files_give_the_same_values_as_scores() {
     assert_eq!(by_run["means"], by_model["means"]);
 }
 
-/// Models and data are told apart by their content, so that names do not matter.
+/// Models and data are recognised by their content; file names do not matter.
 #[test]
 fn names_do_not_decide_what_a_file_is() {
     let place = Place::with_data();

@@ -75,8 +75,7 @@ impl Prepare {
 }
 
 fn table_of(report: &CleanReport) -> String {
-    let mut table =
-        table::Columns::new(&["step", ">documents dropped", ">queries dropped", "by label", "options"]);
+    let mut table = table::Columns::new(&["dropped by", ">documents", ">queries", "by label", "options"]);
     for dropped in &report.steps {
         let grades: Vec<String> = dropped.grades.iter().map(|(g, n)| format!("{g}: {n}")).collect();
         let (name, options) = dropped.step.split_once(':').unwrap_or((&dropped.step, ""));
