@@ -10,7 +10,7 @@ use rankwise::trees::{Child, Tree};
 /// The width of the column with tests and leaf values.
 const TEST_WIDTH: usize = 51;
 
-/// The greatest indentation; the first column has the exact level.
+/// The maximum indentation; the first column has the exact level.
 const MAX_INDENT: usize = 14;
 
 /// The size of the ensemble, and the `top` features by gain; 0 stands for all.
@@ -35,9 +35,10 @@ fn importance(ensemble: &Ensemble, ranker: &Ranker, top: usize) -> String {
     let mut table = table::Columns::new(&["feature", ">gain", ">of total", ">splits"]);
     for &column in &order[..shown] {
         let found = splits[column];
-        let share = if total > 0.0 { format!("{:.1} %", 100.0 * found.gain / total) } else { "–".into() };
+        let fraction =
+            if total > 0.0 { format!("{:.1} %", 100.0 * found.gain / total) } else { "–".into() };
         let count = output::thousands(found.count as usize);
-        table.row([ranker.columns.name(column), table::six(found.gain), share, count]);
+        table.row([ranker.columns.name(column), table::six(found.gain), fraction, count]);
     }
     let rest = match order.len() - shown {
         0 => String::new(),

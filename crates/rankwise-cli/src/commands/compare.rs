@@ -250,6 +250,6 @@ fn short_names(comparison: &Comparison) -> Vec<String> {
     let full: Vec<String> = comparison.systems.iter().map(|s| s.name.clone()).collect();
     let stem = |name: &String| Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let short: Vec<String> = full.iter().map(|n| stem(n).unwrap_or_else(|| n.clone())).collect();
-    let alike = short.iter().enumerate().any(|(i, name)| short[..i].contains(name));
-    if alike { full } else { short }
+    let ambiguous = short.iter().enumerate().any(|(i, name)| short[..i].contains(name));
+    if ambiguous { full } else { short }
 }

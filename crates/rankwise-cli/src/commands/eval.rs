@@ -119,7 +119,7 @@ impl Eval {
         let mut opened = open_all(&[system, file])?.into_iter();
         let (mut system, file) = opened.next().zip(opened.next()).context("two files were opened")?;
         match given {
-            // What the user says it is counts more than what it looks like.
+            // A flag overrides the detected content.
             Some((_, content)) => system.content = content,
             None if !system.content.ranks() => bail!(cannot_rank(&system, &file)),
             None => {}

@@ -72,8 +72,8 @@ fn describe(entry: &Entry) -> String {
         lines.row(["also accepted", &other_names(entry)]);
     }
     lines.row(["definition", card.summary]);
-    let greatest = entry.range.1.map_or("no upper limit".to_string(), |g| g.to_string());
-    lines.row(["range", &format!("{} to {greatest}", entry.range.0)]);
+    let maximum = entry.range.1.map_or("no upper limit".to_string(), |g| g.to_string());
+    lines.row(["range", &format!("{} to {maximum}", entry.range.0)]);
     lines.row(["undefined", entry.empty]);
     let options: Vec<&str> = entry.options.iter().copied().chain(["empty", "ties", "scores"]).collect();
     lines.row(["options", &options.join(", ")]);
