@@ -1,8 +1,8 @@
-//! The options for reading data that every command shares.
+//! Options for reading data, shared by all commands.
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use rankwise::data::{ColumnRoles, Dataset, Format, Layout, ReadOptions, read, read_all};
+use rankwise::data::{ColumnRoles, Dataset, Format, Layout, Loaded, Peeked, ReadOptions, read_all};
 use rankwise::models::Ranker;
 use std::path::{Path, PathBuf};
 
@@ -10,27 +10,27 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Reading data")]
 pub(crate) struct Input {
-    /// The format; by the file's name when not given
+    /// Format of the data. Default: by the file's extension
     #[arg(long, value_name = "FORMAT")]
     input_format: Option<InputFormat>,
 
-    /// Gather the rows of a query that do not stand together
+    /// Group the rows by query where they are not in order
     #[arg(long)]
     group: bool,
 
-    /// The number of the first feature in LETOR text, 0 or 1; detected when not given
+    /// Number of the first feature in LETOR text, 0 or 1. Default: detected
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u32).range(0..=1))]
     first_id: Option<u32>,
 
-    /// How to keep the features in memory
+    /// How to store the features in memory
     #[arg(long, value_name = "LAYOUT", default_value = "auto")]
     layout: InputLayout,
 
-    /// The column with the label, in CSV, TSV and Parquet; `label` or a common name when not given
+    /// Column with the label in CSV, TSV and Parquet; `label` or a common name when not given
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
 
-    /// The column with the query id, in CSV, TSV and Parquet; `qid` or a common name when not given
+    /// Column with the query id in CSV, TSV and Parquet; `qid` or a common name when not given
     #[arg(long, value_name = "COLUMN")]
     qid: Option<String>,
 }
@@ -62,35 +62,45 @@ enum InputLayout {
 }
 
 impl Input {
-    /// One file, as it is.
+    /// One file. With `--group`, its rows may be in another order than in the file.
     pub(crate) fn read(&self, path: &Path) -> Result<Dataset> {
-        self.told(read(path, &self.options()))
+        self.read_opened(Peeked::open(path)?)
     }
 
-    /// One file whose rows stand as they do in the file, so that scores by row fit them.
-    pub(crate) fn read_unmoved(&self, path: &Path) -> Result<Dataset> {
-        let loaded = read(path, &self.options())?;
+    /// One file with its rows in the order of the file, so that one score per row fits them.
+    pub(crate) fn read_in_order(&self, path: &Path) -> Result<Dataset> {
+        self.read_opened_in_order(path, Peeked::open(path)?)
+    }
+
+    /// Like [`read`](Self::read), for a file that is open already.
+    pub(crate) fn read_opened(&self, file: Peeked) -> Result<Dataset> {
+        with_notes(file.data(&self.options()))
+    }
+
+    /// Like [`read_in_order`](Self::read_in_order), for a file that is open already.
+    pub(crate) fn read_opened_in_order(&self, path: &Path, file: Peeked) -> Result<Dataset> {
+        let loaded = file.data(&self.options())?;
         ensure!(
             !loaded.moved,
-            "the rows of {} had to be moved to gather their queries, so scores by row would not fit it; gather them \
-             first with `rankwise convert --group`",
+            "the rows of {} are not grouped by query, so its rows and their scores would be in different orders; \
+             group them first with `rankwise convert --group`",
             path.display()
         );
-        self.told(Ok(loaded))
+        with_notes(Ok(loaded))
     }
 
-    /// Several files as one data set.
+    /// Several files, concatenated into one data set.
     pub(crate) fn read_all(&self, paths: &[PathBuf]) -> Result<Dataset> {
-        self.told(read_all(paths, &self.options()))
+        with_notes(read_all(paths, &self.options()))
     }
 
-    /// The same, for data that goes with a model or with other data whose features start at `first_id`, unless the
-    /// user says otherwise.
+    /// The same options with features numbered from `first_id`, as in a model or in other data, unless the user gave
+    /// another number.
     pub(crate) fn counting_from(&self, first_id: u32) -> Input {
         Input { first_id: self.first_id.or(Some(first_id)), ..self.clone() }
     }
 
-    /// The number of the first feature, where the user says it.
+    /// The number of the first feature, if the user gave it.
     pub(crate) fn first_id(&self) -> Option<u32> {
         self.first_id
     }
@@ -101,12 +111,6 @@ impl Input {
         let both = vec![self.read_all(train)?, self.read_all(valid)?];
         let mut aligned = Dataset::align_columns(both)?.into_iter();
         Ok(aligned.next().zip(aligned.next()).expect("as many as were given"))
-    }
-
-    fn told(&self, loaded: rankwise::Result<rankwise::data::Loaded>) -> Result<Dataset> {
-        let loaded = loaded?;
-        crate::output::notes(&loaded.notes);
-        Ok(loaded.data)
     }
 
     fn options(&self) -> ReadOptions {
@@ -128,12 +132,20 @@ impl Input {
     }
 }
 
-/// Says so when data lacks features that a model knows: they count as 0.
+/// The data, once the notes of its reader are printed.
+fn with_notes(loaded: rankwise::Result<Loaded>) -> Result<Dataset> {
+    let loaded = loaded?;
+    crate::output::notes(&loaded.notes);
+    Ok(loaded.data)
+}
+
+/// Prints a note if the data lacks features of the model: they count as 0.
 pub(crate) fn note_width(ranker: &Ranker, data: &Dataset) {
     let (known, found) = (ranker.model.width(), data.width());
     if found < known && ranker.columns.names.is_none() {
         crate::output::note(format!(
-            "the model knows {known} features and the data has {found}; the rest count as 0"
+            "the model has {} and the data has {found}; missing features count as 0",
+            crate::output::count(known, "feature", "features")
         ));
     }
 }

@@ -1,5 +1,6 @@
-//! What the commands that look into a model share.
+//! What the commands that explain a model have in common.
 
+use crate::content::load_model;
 use crate::input::{Input, note_width};
 use crate::table;
 use anyhow::{Context, Result};
@@ -8,10 +9,10 @@ use rankwise::models::Ranker;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// A model, and data as the model sees it.
+/// A model, and data prepared (scaled) for it.
 pub(crate) fn open(model: &Path, file: &Path, reading: &Input) -> Result<(Ranker, Dataset)> {
-    let ranker = Ranker::load(model)?;
-    let data = reading.counting_from(ranker.columns.first_id).read_unmoved(file)?;
+    let ranker = load_model(model)?;
+    let data = reading.counting_from(ranker.columns.first_id).read_in_order(file)?;
     note_width(&ranker, &data);
     let prepared = match ranker.prepare(&data)? {
         Cow::Owned(prepared) => Some(prepared),
@@ -25,29 +26,32 @@ pub(crate) fn column(ranker: &Ranker, name: &str) -> Result<usize> {
     let width = ranker.model.width();
     (0..width).find(|&column| ranker.columns.name(column) == name).with_context(|| {
         let (first, last) = (ranker.columns.name(0), ranker.columns.name(width - 1));
-        format!("the model has no feature `{name}`; its {width} are called from `{first}` to `{last}`")
+        format!(
+            "the model has no feature `{name}`; it has {}, from `{first}` to `{last}`",
+            crate::output::count(width, "feature", "features")
+        )
     })
 }
 
-/// The places of `values`, those with the largest size first.
+/// The indices of `values`, by descending absolute value.
 pub(crate) fn by_size(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[b].abs().total_cmp(&values[a].abs()));
     order
 }
 
-/// How many of `all` to show when `top` are asked for, and 0 means all.
+/// How many of `all` rows `--top` shows; 0 stands for all.
 pub(crate) fn shown(top: usize, all: usize) -> usize {
     if top == 0 { all } else { top.min(all) }
 }
 
-/// A number that is added to others: always with its sign.
+/// A number with its sign, also if positive.
 pub(crate) fn signed(value: f64) -> String {
     let sign = if value < 0.0 { "" } else { "+" };
     format!("{sign}{}", table::six(value))
 }
 
-/// A feature value with all its digits, or that there is none.
+/// A feature value with all its digits, or `missing`.
 pub(crate) fn feature_value(x: f32) -> String {
     match x.abs() {
         size if size.is_nan() => "missing".into(),
@@ -57,7 +61,7 @@ pub(crate) fn feature_value(x: f32) -> String {
     }
 }
 
-/// The same for machines, which know no NaN.
+/// A feature value in JSON, which has no NaN: missing values are `null`.
 pub(crate) fn json_value(x: f32) -> Option<f32> {
     (!x.is_nan()).then_some(x)
 }

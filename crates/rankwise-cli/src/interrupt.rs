@@ -1,5 +1,5 @@
-//! Ctrl-C: the first asks training to stop and keeps the best model so far; anywhere else, or the second time,
-//! the program ends at once and leaves nothing half-written.
+//! Ctrl-C: during training, the first one stops it and keeps the best model so far. A second one, or one at any other
+//! time, ends the program at once and removes unfinished files.
 
 use crate::output;
 use rankwise::data::temporary_path;
@@ -10,25 +10,23 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
-/// What a shell reports for a program ended by Ctrl-C.
+/// The exit code of a program ended by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
 static CAN_STOP: AtomicBool = AtomicBool::new(false);
 static OUTPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Takes charge of Ctrl-C.
+/// Installs the handler of Ctrl-C.
 pub(crate) fn install() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         let polite = CAN_STOP.load(Ordering::Relaxed) && !STOP.requested();
         STOP.request();
         if polite {
-            output::note(
-                "stopping at the next convenient point; Ctrl-C again ends at once and keeps nothing",
-            );
+            output::note("stopping as soon as possible; press Ctrl-C again to end at once without saving");
         } else {
             OUTPUTS.lock().unwrap_or_else(|e| e.into_inner()).iter().for_each(|path| {
-                // It may not have been begun yet.
+                // The file may not exist yet.
                 let _ = std::fs::remove_file(temporary_path(path));
             });
             std::process::exit(INTERRUPTED.into());
@@ -37,12 +35,12 @@ pub(crate) fn install() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Notes that `path` is being written, so that its temporary file goes when the program is ended.
+/// Registers `path` as being written, so that Ctrl-C removes its temporary file.
 pub(crate) fn will_write(path: &Path) {
     OUTPUTS.lock().unwrap_or_else(|e| e.into_inner()).push(path.to_path_buf());
 }
 
-/// Runs work that looks at the flag it is given and returns the best so far when that is raised.
+/// Runs `work`, which watches the flag it is given and returns the best result so far once the flag is raised.
 pub(crate) fn stoppable<T>(work: impl FnOnce(&Stop) -> T) -> T {
     CAN_STOP.store(true, Ordering::Relaxed);
     let result = work(&STOP);
@@ -50,7 +48,7 @@ pub(crate) fn stoppable<T>(work: impl FnOnce(&Stop) -> T) -> T {
     result
 }
 
-/// How to end after training: a model that is only the best so far is told from a finished one.
+/// The exit code after training: 130 if it was interrupted and the model is only the best so far.
 pub(crate) fn exit_code(record: &Record) -> ExitCode {
     if record.outcome == Outcome::Interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
 }

@@ -1,4 +1,4 @@
-//! The tables that end an experiment, for a terminal of 80 columns.
+//! The tables at the end of an experiment, for a terminal of 80 columns.
 
 use crate::output::count;
 use crate::table::{self, Columns};
@@ -9,10 +9,10 @@ use rankwise::experiment::export::{
 use rankwise::experiment::findings::{Expectation, Findings, Times};
 use rankwise::experiment::significance::ConfidenceInterval;
 
-/// No more measures than these are shown, and fewer where they do not fit; files have all of them.
-const MOST_MEASURES: usize = 5;
+/// The maximum number of metrics in a table; fewer are shown if they do not fit. The files have all of them.
+const MAX_METRICS: usize = 5;
 
-/// Every table of the experiment, how to read them, figures that were expected, and failures.
+/// All tables of the experiment with a caption, then expected figures and failures.
 pub(crate) fn text(findings: &Findings, times: &Times) -> String {
     let sections = sections(findings, times);
     let mut text = String::new();
@@ -33,12 +33,12 @@ pub(crate) fn text(findings: &Findings, times: &Times) -> String {
     text
 }
 
-/// As many measures as fit, the selection measure first.
+/// A table with as many metrics as fit, the selection metric first.
 fn systems(findings: &Findings, section: &Section<'_>) -> String {
     let metrics = tabulated(findings);
     let mut columns: Vec<usize> = (0..metrics.len()).collect();
     columns.sort_by_key(|&column| findings.metrics[metrics[column]] != findings.selection);
-    columns.truncate(MOST_MEASURES);
+    columns.truncate(MAX_METRICS);
     loop {
         let names: Vec<&str> = columns.iter().map(|&column| &*findings.metrics[metrics[column]]).collect();
         let lines = lines(section, &columns, &names);
@@ -53,13 +53,14 @@ fn systems(findings: &Findings, section: &Section<'_>) -> String {
     }
 }
 
-/// The header and the rows, column by column as [`Columns`] wants them.
+/// The header and the rows, in the form that [`Columns`] expects.
 fn lines(section: &Section<'_>, columns: &[usize], names: &[&str]) -> Vec<Vec<String>> {
     let has_seconds = section.rows.iter().any(|row| row.seconds.is_some());
     let right = |name: &str| format!(">{name}");
     let mut header = vec!["system".to_owned()];
     header.extend(names.first().map(|name| right(name)));
-    header.extend(["interval", "p"].map(right));
+    header.push(format!(">{} % CI", percent()));
+    header.push(right("p"));
     header.extend(names.iter().skip(1).map(|name| right(name)));
     header.extend(has_seconds.then(|| right("sec")));
     let line = |row: &SystemRow<'_>| {
@@ -75,9 +76,14 @@ fn lines(section: &Section<'_>, columns: &[usize], names: &[&str]) -> Vec<Vec<St
     std::iter::once(header).chain(section.rows.iter().map(line)).collect()
 }
 
-/// An interval with three decimals: the fourth would cost a column, and says nothing.
+/// An interval with three decimals, which are precise enough and leave room for one more metric.
 fn short_range(interval: ConfidenceInterval) -> String {
     format!("{:.3}…{:.3}", interval.low, interval.high)
+}
+
+/// The confidence of the intervals, in percent.
+fn percent() -> f64 {
+    100.0 * ComparisonOptions::default().confidence
 }
 
 fn or_dash(cell: Option<String>) -> String {
@@ -93,8 +99,8 @@ fn filled(lines: &[Vec<String>]) -> Columns {
 
 fn caption(findings: &Findings, times: &Times, sections: &[Section<'_>]) -> String {
     let mut caption = format!(
-        "Means over test queries, with the {}% bootstrap interval of {metric}; preset {}; seed {}.",
-        100.0 * ComparisonOptions::default().confidence,
+        "Means over test queries, with the {} % bootstrap CI of {metric}; preset {}; seed {}.",
+        percent(),
         findings.preset,
         findings.seed,
         metric = findings.selection
@@ -106,12 +112,12 @@ fn caption(findings: &Findings, times: &Times, sections: &[Section<'_>]) -> Stri
         caption += &format!(" Every value is the mean of {} repeats.", findings.repeats);
     }
     if sections.iter().flat_map(|section| &section.rows).any(|row| row.p.is_some()) {
-        caption += " p against the best by the paired randomisation test, adjusted by Holm's method.";
+        caption += " p: paired randomisation test against the best system, adjusted by Holm's method.";
     }
     if !times.systems.is_empty() {
-        caption += " sec: seconds of training, all folds.";
+        caption += " sec: training time in seconds, all folds.";
         if !times.one_at_a_time {
-            caption += " Jobs ran side by side, so seconds compare only roughly.";
+            caption += " Jobs ran in parallel, so times are only roughly comparable.";
         }
     }
     if let Some(cut) = cut_short(findings) {
@@ -124,7 +130,7 @@ fn expectations(expectations: &[Expectation]) -> String {
     if expectations.is_empty() {
         return String::new();
     }
-    let mut columns = Columns::new(&["expected of", "on", "measure", ">expected", ">found", ""]).close();
+    let mut columns = Columns::new(&["system", "data", "metric", ">expected", ">found", ""]).close();
     for e in expectations {
         let met = if e.met { "met" } else { "not met" };
         let expected = format!("{}±{}", e.value, e.within);
@@ -133,7 +139,7 @@ fn expectations(expectations: &[Expectation]) -> String {
     let met = expectations.iter().filter(|e| e.met).count();
     let figures = count(expectations.len(), "figure", "figures");
     format!(
-        "\n{}{met} of {figures} met. Found: the mean of the folds' means, as papers report it.\n",
+        "\n{}{met} of {figures} met. found: the mean over folds, as papers report it.\n",
         columns.render()
     )
 }
@@ -199,7 +205,7 @@ mod tests {
             assert!(unbroken.contains(part), "{part} is missing from\n{text}");
         }
         let first = text.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
-        assert_eq!(first[..5], ["system", "ndcg@10", "interval", "p", "map"]);
+        assert_eq!(first[..7], ["system", "ndcg@10", "95", "%", "CI", "p", "map"]);
         for name in TEN {
             let rows = text.lines().filter(|line| line.trim_start().starts_with(name)).count();
             let expected = 3 + 2 * usize::from(name == "coordinate-ascent");
@@ -208,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_system_stands_last_and_the_best_has_no_p() {
+    fn a_failed_system_comes_last_and_the_best_has_no_p() {
         let findings = sample::findings(&["broken", "good", "fair"], &[("web", 30, 5)]);
         let text = text(&findings, &Times::default());
         let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -220,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn four_measures_with_short_names_fit_beside_the_longest_learner() {
+    fn four_metrics_with_short_names_fit_beside_the_longest_learner() {
         let mut findings = sample::findings(&TEN, &[("ohsumed", 40, 5)]);
         findings.metrics[2..4].clone_from_slice(&["ndcg@5".into(), "p@10".into()]);
         let mut times = sample::times(&findings);
@@ -228,11 +234,11 @@ mod tests {
         let text = text(&findings, &times);
         assert_narrow(&text);
         let header: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
-        assert_eq!(header, ["system", "ndcg@10", "interval", "p", "map", "ndcg@5", "p@10", "sec"]);
+        assert_eq!(header, ["system", "ndcg@10", "95", "%", "CI", "p", "map", "ndcg@5", "p@10", "sec"]);
     }
 
     #[test]
-    fn long_names_cost_measures_but_never_width() {
+    fn long_names_leave_room_for_fewer_metrics() {
         let name = "lambda-mart-with-a-name-that-goes-on-and-on-and-on";
         let findings = sample::findings(&[name, "b"], &[("web", 30, 5)]);
         let text = text(&findings, &sample::times(&findings));

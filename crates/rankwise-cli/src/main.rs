@@ -1,11 +1,13 @@
 //! The command-line tool of Rankwise: arguments, progress and printing around the `rankwise` library.
 
 mod commands;
+mod content;
+
 mod input;
 mod insight;
 mod interrupt;
 mod leaderboard;
-mod measuring;
+mod metric_args;
 mod network;
 mod output;
 mod progress;
@@ -18,10 +20,10 @@ use clap::{CommandFactory, Parser};
 use rankwise::ErrorKind;
 use std::process::ExitCode;
 
-/// The exit code of every error, as clap uses it for wrong arguments.
+/// The exit code of every error; clap uses the same for wrong arguments.
 const FAILURE: u8 = 2;
 
-/// Learn to rank: read judged data, train rankers, measure and compare rankings.
+/// Learning to rank: train, evaluate, compare, explain and export rankers.
 #[derive(Parser)]
 #[command(
     name = "rankwise",
@@ -31,16 +33,16 @@ const FAILURE: u8 = 2;
     max_term_width = 80
 )]
 #[command(
-    after_help = "FILE is LETOR/SVMlight text, CSV or TSV; plain, .gz or .zst; or `-`: standard input.\n\
-    Every command has --help with examples; most have --json for machines."
+    after_help = "FILE is LETOR/SVMlight text, CSV or TSV, plain or compressed (.gz, .zst); `-` is standard input.\n\
+    `rankwise COMMAND --help` shows options and examples. Most commands have --json."
 )]
 struct Arguments {
-    /// Threads to use; all cores when not given. Results do not depend on it.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Number of threads. Default: all cores. Results do not depend on it
+    #[arg(long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Say nothing on standard error but errors.
-    #[arg(long, short, global = true)]
+    /// Print no notes and no progress, only errors
+    #[arg(long, short, global = true, help_heading = "General")]
     quiet: bool,
 
     #[command(subcommand)]
@@ -72,7 +74,6 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     if let Some(threads) = arguments.threads {
         pool = pool.num_threads(threads.into());
     }
-    // The pool's threads outlive no command: each call of the tool runs one.
     pool.build()?.install(|| arguments.command.run())
 }
 

@@ -1,5 +1,6 @@
-//! What people and programs see: results on standard output, everything else on standard error.
+//! Output: results go to standard output, notes and errors to standard error.
 
+use crate::table;
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result, ensure};
 use std::io::{ErrorKind, Write};
@@ -8,17 +9,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether notes and progress are to be left out.
+/// Turns notes and progress bars off or on.
 pub(crate) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether notes and progress are left out.
+/// Whether notes and progress bars are off.
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a result. A reader that has gone away (`| head`) ends the program without a word.
+/// Prints a result. If the reader has closed the pipe (`| head`), the program ends without an error.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -27,26 +28,33 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints a result for machines.
+/// The version of the JSON output, raised when a field changes its meaning or goes away. `docs/json.md` lists them.
+const SCHEMA: u64 = 1;
+
+/// Prints a result as JSON. Objects get a field `schema`, the version of the output.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
-    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    let versioned = value.as_object().map(|object| {
+        let schema = ("schema".to_string(), SCHEMA.into());
+        std::iter::once(schema).chain(object.clone()).collect::<serde_json::Value>()
+    });
+    print(&format!("{}\n", serde_json::to_string_pretty(versioned.as_ref().unwrap_or(value))?))
 }
 
-/// Says something the user should know that is not the result.
+/// Prints what the user should know besides the result.
 pub(crate) fn note(text: impl AsRef<str>) {
     if !is_quiet() {
-        say(AnsiColor::Yellow, "note", text.as_ref());
+        message(AnsiColor::Yellow, "note", text.as_ref());
     }
 }
 
-/// All of `notes`, each once.
+/// Prints all of `notes`.
 pub(crate) fn notes(notes: &[String]) {
     notes.iter().for_each(note);
 }
 
-/// Says what went wrong, and why.
+/// Prints what went wrong, and why.
 pub(crate) fn error(error: &anyhow::Error) {
-    say(AnsiColor::Red, "error", &sentence(error));
+    message(AnsiColor::Red, "error", &sentence(error));
 }
 
 /// The messages of an error and its causes, without causes that the message before repeats.
@@ -60,13 +68,16 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     messages.join(": ")
 }
 
-fn say(colour: AnsiColor, word: &str, text: &str) {
+fn message(colour: AnsiColor, word: &str, text: &str) {
     let style = Style::new().fg_color(Some(colour.into())).bold();
-    // Nothing can be done about a standard error that is closed.
+    let taken = word.len() + 2;
+    // In a pipe or a log file, a message stays on one line.
+    let text = table::error_width().map_or(text.into(), |width| table::wrap_to(text, width, taken, taken));
+    // If standard error is closed, the message is lost.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
 }
 
-/// Refuses to write a file over another one that is in use.
+/// Returns an error if `written` is the file `used`, which is read.
 pub(crate) fn keep_apart(what: &str, used: &Path, written: &Path) -> Result<()> {
     ensure!(
         !same_file(used, written),
@@ -76,7 +87,7 @@ pub(crate) fn keep_apart(what: &str, used: &Path, written: &Path) -> Result<()> 
     Ok(())
 }
 
-/// Whether two paths lead to one file, whether it exists yet or not.
+/// Whether two paths name the same file, which need not exist.
 fn same_file(a: &Path, b: &Path) -> bool {
     let resolved = |path: &Path| {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -109,14 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_that_the_message_contains_is_printed_once() {
-        let cause = rankwise::Error::io("read", "x.txt", std::io::Error::other("no luck"));
-        let error = anyhow::Error::new(cause).context("the experiment failed");
-        assert_eq!(sentence(&error), "the experiment failed: cannot read x.txt: no luck");
-    }
-
-    #[test]
-    fn numbers_are_grouped_by_threes() {
+    fn digits_are_grouped_by_thousands() {
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(count(1, "query", "queries"), "1 query");
     }

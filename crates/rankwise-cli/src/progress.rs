@@ -1,43 +1,43 @@
-//! Progress bars: on a terminal only, on standard error only.
+//! Progress bars on standard error, shown only on a terminal.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar as Bar, ProgressDrawTarget, ProgressStyle};
 use rankwise::experiment::JobDone;
 use rankwise::watch::{Step, Stop, Watch};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Shows a learner's steps and passes on a request to stop.
-pub(crate) struct Progress {
-    bar: ProgressBar,
+/// Shows the progress of training and passes on a request to stop.
+pub(crate) struct ProgressBar {
+    bar: Bar,
     stop: Stop,
 }
 
-impl Progress {
-    /// A display named `title`; silent unless standard error is a terminal and `--quiet` is not given.
+impl ProgressBar {
+    /// A bar named `title`; hidden with `--quiet` and where standard error is no terminal.
     pub(crate) fn new(title: &str, stop: &Stop) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let bar = Bar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style("{spinner} {prefix}  {pos} steps  {msg}  {elapsed}"));
         bar.set_prefix(title.to_owned());
-        Progress { bar, stop: stop.clone() }
+        ProgressBar { bar, stop: stop.clone() }
     }
 }
 
-/// Shows the jobs of an experiment or a search: how many are done, the best so far, the time left.
+/// Shows the jobs of an experiment or a search: how many are done, the best value so far, the time left.
 pub(crate) struct Jobs {
-    bar: ProgressBar,
+    bar: Bar,
     best: Mutex<Option<f64>>,
 }
 
 impl Jobs {
-    /// A display that is silent unless standard error is a terminal and `--quiet` is not given.
+    /// A bar; hidden with `--quiet` and where standard error is no terminal.
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, target());
+        let bar = Bar::with_draw_target(None, target());
         bar.set_style(style("{bar:24} {pos}/{len} jobs  {msg}  {eta} left"));
         bar.enable_steady_tick(Duration::from_millis(120));
         Jobs { bar, best: Mutex::new(None) }
     }
 
-    /// One more is done.
+    /// Counts one more finished job.
     pub(crate) fn done(&self, job: JobDone<'_>) {
         let mut best = self.best.lock().unwrap_or_else(|e| e.into_inner());
         if job.value > *best {
@@ -66,10 +66,10 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the templates here are well-formed")
 }
 
-impl Watch for Progress {
+impl Watch for ProgressBar {
     fn step(&mut self, step: Step<'_>) {
         if self.bar.position() == 0 {
-            // Not before there is something to tell: a search may come first, with a display of its own.
+            // The bar appears with the first step: a search with a bar of its own may come before.
             self.bar.set_draw_target(target());
             self.bar.enable_steady_tick(Duration::from_millis(120));
         }
@@ -86,7 +86,7 @@ impl Watch for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Reads the length of a model, the model and rows of f32 from standard input; prints who scored them, and the scores
-/// as the hexadecimal digits of f64.
+/// Reads the length of a model, the model and rows of f32 from standard input; prints the runtime's version and the
+/// scores as the hexadecimal digits of f64.
 const SCRIPT: &str = r#"
 import json, struct, sys
 tool, width = sys.argv[1], int(sys.argv[2])
@@ -40,13 +40,13 @@ scores = numpy.asarray(scores, dtype="<f8").ravel().tobytes().hex()
 print(json.dumps({"runtime": f"{tool} {runtime.__version__}", "scores": scores}))
 "#;
 
-/// Scores, and who gave them.
+/// Scores, and the runtime that computed them.
 pub(crate) struct Scored {
     pub(crate) runtime: String,
     pub(crate) scores: Vec<f64>,
 }
 
-/// The Python package that runs files of `format`, where there is one.
+/// The Python package that runs files of `format`, if there is one.
 pub(crate) fn runtime_of(format: Format) -> Option<&'static str> {
     match format {
         Format::Onnx => Some("onnxruntime"),
@@ -56,7 +56,7 @@ pub(crate) fn runtime_of(format: Format) -> Option<&'static str> {
     }
 }
 
-/// The scores that `package` gives `rows` by a model; `Err` with a reason where it could not be asked.
+/// The scores of `rows` that the Python package `package` computes with a model.
 pub(crate) fn scores(python: &Path, package: &str, model: &[u8], rows: &[Vec<f32>]) -> Result<Scored> {
     let width = rows.first().map_or(1, Vec::len);
     let mut sent = (model.len() as u64).to_le_bytes().to_vec();
@@ -64,23 +64,23 @@ pub(crate) fn scores(python: &Path, package: &str, model: &[u8], rows: &[Vec<f32
     sent.extend(rows.iter().flatten().flat_map(|x| x.to_le_bytes()));
     let output = run(python, &[package, &width.to_string()], &sent)?;
     if !output.status.success() {
-        let told = String::from_utf8_lossy(&output.stderr);
-        // Below what went wrong there may be a trace of the calls that led there.
-        let lines = told.lines().map(str::trim);
+        let printed = String::from_utf8_lossy(&output.stderr);
+        // The message is the last line before a stack trace.
+        let lines = printed.lines().map(str::trim);
         let mut words =
             lines.filter(|l| !l.is_empty() && !l.starts_with("[bt]") && !l.starts_with("Stack trace"));
-        bail!("{package} could not score the file: {}", words.next_back().unwrap_or("it said nothing"));
+        bail!("{package} could not score the file: {}", words.next_back().unwrap_or("no error message"));
     }
     let answer: Value = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("{} did not answer as asked", python.display()))?;
+        .with_context(|| format!("{} printed something unexpected", python.display()))?;
     if let Some(lacking) = answer["lacks"].as_str() {
         bail!(
-            "{} has no {lacking}: `pip install numpy {package}`, or name another Python with --python",
+            "{} has no {lacking}; run `pip install numpy {package}`, or choose another Python with --python",
             python.display()
         );
     }
     let (Some(runtime), Some(digits)) = (answer["runtime"].as_str(), answer["scores"].as_str()) else {
-        bail!("{} did not answer as asked", python.display());
+        bail!("{} printed something unexpected", python.display());
     };
     Ok(Scored { runtime: runtime.into(), scores: doubles(digits)? })
 }
@@ -94,22 +94,19 @@ fn run(python: &Path, arguments: &[&str], sent: &[u8]) -> Result<Output> {
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| {
-            format!(
-                "cannot start {}, which is to score the file; name a Python with --python",
-                python.display()
-            )
+            format!("cannot start {} to score the file; choose a Python with --python", python.display())
         })?;
-    let mut pipe = child.stdin.take().context("no way to write to Python")?;
+    let mut pipe = child.stdin.take().context("cannot write to Python")?;
     std::thread::scope(|scope| {
-        // A Python that ended early says why itself.
+        // If Python ended early, its error message has the reason.
         scope.spawn(move || pipe.write_all(sent).ok());
-        child.wait_with_output().context("cannot read what Python says")
+        child.wait_with_output().context("cannot read the output of Python")
     })
 }
 
 fn doubles(digits: &str) -> Result<Vec<f64>> {
     let bytes = digits.as_bytes();
-    ensure!(bytes.len().is_multiple_of(16), "Python sent part of a number");
+    ensure!(bytes.len().is_multiple_of(16), "Python printed an incomplete number");
     let byte = |pair: &[u8]| -> Result<u8> { Ok(u8::from_str_radix(std::str::from_utf8(pair)?, 16)?) };
     let number = |chunk: &[u8]| {
         let mut eight = [0; 8];
@@ -126,14 +123,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_as_they_were() {
+    fn numbers_survive_the_round_trip() {
         assert_eq!(doubles("000000000000f03f000000000000f87f").unwrap()[0], 1.0);
         assert!(doubles("000000000000f87f").unwrap()[0].is_nan());
         assert!(doubles("0000").is_err() && doubles("00000000000000zz").is_err());
     }
 
     #[test]
-    fn a_python_that_is_not_there_is_named() {
+    fn a_missing_python_is_named() {
         let error = scores(Path::new("no/such/python"), "onnxruntime", b"", &[]).err().unwrap();
         assert!(format!("{error:#}").contains("no/such/python"), "{error:#}");
     }

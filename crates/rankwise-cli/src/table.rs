@@ -1,16 +1,20 @@
-//! Plain tables for people: no frames, one space-separated column after another, numbers to the right.
+//! Plain tables without frames: numbers are aligned to the right and never broken over lines.
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
-use std::io::stdout;
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+};
+use std::io::{stderr, stdout};
 use terminal_size::terminal_size_of;
 
-/// The width of a terminal that everything must fit in, and of output that goes to no terminal.
+/// The width that tables and text are made for where there is no terminal, and that no text exceeds.
 pub(crate) const WIDTH: u16 = 80;
 
 /// A table with `headers`; those that start with `>` head right-aligned columns.
 pub(crate) struct Columns {
     table: Table,
     right: Vec<bool>,
+    /// The longest cell of a right-aligned column, the longest word of another.
+    unbreakable: Vec<usize>,
     header: bool,
 }
 
@@ -23,16 +27,18 @@ impl Columns {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         let cells = headers.iter().zip(&right).map(|(h, &r)| aligned(h.trim_start_matches('>'), r));
         table.set_header(cells);
-        Columns { table, right, header: true }
+        let headers = headers.iter().map(|h| h.trim_start_matches('>'));
+        let unbreakable = headers.zip(&right).map(|(h, &r)| unbreakable(h, r)).collect();
+        Columns { table, right, unbreakable, header: true }
     }
 
-    /// Lets rows be as wide as they are, for tables that programs or spreadsheets will read.
+    /// Never breaks a row over several lines, for tables that programs read.
     pub(crate) fn unbounded(mut self) -> Self {
         self.table.set_content_arrangement(ContentArrangement::Disabled);
         self
     }
 
-    /// Puts columns closer together, for tables with many of them.
+    /// Puts columns closer together, for tables with many columns.
     pub(crate) fn close(mut self) -> Self {
         self.table.column_iter_mut().for_each(|column| {
             column.set_padding((0, 1));
@@ -40,25 +46,33 @@ impl Columns {
         self
     }
 
-    /// Leaves the headers out.
+    /// Omits the header.
     pub(crate) fn headless(mut self) -> Self {
         self.header = false;
         self
     }
 
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        let row: Vec<Cell> =
-            cells.into_iter().zip(&self.right).map(|(c, &r)| aligned(c.as_ref(), r)).collect();
+        let mut row = Vec::new();
+        for ((cell, &right), widest) in cells.into_iter().zip(&self.right).zip(&mut self.unbreakable) {
+            *widest = unbreakable(cell.as_ref(), right).max(*widest);
+            row.push(aligned(cell.as_ref(), right));
+        }
         self.table.add_row(row);
     }
 
     /// The table, each line without trailing spaces.
     pub(crate) fn render(&self) -> String {
         let mut table = self.table.clone();
-        for (i, _) in self.right.iter().enumerate().filter(|(_, right)| **right) {
-            // Numbers are not to be broken over lines.
-            if let Some(column) = table.column_mut(i) {
+        // A space on either side of each column, and one between columns.
+        let needed: usize = self.unbreakable.iter().map(|width| width + 3).sum();
+        let words_fit = needed <= usize::from(table.width().unwrap_or(WIDTH));
+        for ((i, &right), &width) in self.right.iter().enumerate().zip(&self.unbreakable) {
+            let Some(column) = table.column_mut(i) else { continue };
+            if right {
                 column.set_constraint(ColumnConstraint::ContentWidth);
+            } else if words_fit {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width as u16 + 2)));
             }
         }
         let skipped = if self.header { 0 } else { 2 };
@@ -66,20 +80,31 @@ impl Columns {
     }
 }
 
+/// How many characters of a cell must stay on one line.
+fn unbreakable(text: &str, right: bool) -> usize {
+    let count = |text: &str| text.chars().count();
+    if right { count(text) } else { text.split_whitespace().map(count).max().unwrap_or(0) }
+}
+
 fn aligned(text: &str, right: bool) -> Cell {
     let alignment = if right { CellAlignment::Right } else { CellAlignment::Left };
     Cell::new(text).set_alignment(alignment)
 }
 
-/// A measure's value as people compare them: four digits.
+/// A metric's value, with four decimals.
 pub(crate) fn four(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// Six digits: decimals where they show them, else an exponent.
+/// Six decimals, or six digits and an exponent for very large and very small numbers.
 pub(crate) fn six(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || (1e-3..1e6).contains(&size) { format!("{value:.6}") } else { format!("{value:.5e}") }
+}
+
+/// Several citations, separated by semicolons.
+pub(crate) fn citations<S: AsRef<str>>(keys: &[S]) -> String {
+    keys.iter().map(|key| rankwise::card::citation(key.as_ref())).collect::<Vec<_>>().join("; ")
 }
 
 /// A probability: never shown as 0 when it is not.
@@ -87,17 +112,75 @@ pub(crate) fn probability(p: f64) -> String {
     if p > 0.0 && p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
 }
 
-/// Breaks a long line at spaces, so that it fits a terminal.
+/// Breaks long lines between words for a terminal of 80 columns; later lines are indented by two.
 pub(crate) fn wrap(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.len() + word.len() + 3 > usize::from(WIDTH) {
-            lines.push(word.to_string());
-        } else {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
+    wrap_to(text, usize::from(WIDTH), 0, 2)
+}
+
+/// An item of a list, wrapped.
+pub(crate) fn bullet(text: &str) -> String {
+    format!("- {}\n", wrap_to(text, usize::from(WIDTH), 2, 2))
+}
+
+/// Breaks long lines between words, so that none has more than `width` characters where words allow it. `taken`
+/// characters of the first line are in use already; every new line starts with `indent` spaces.
+pub(crate) fn wrap_to(text: &str, width: usize, taken: usize, indent: usize) -> String {
+    let mut wrapped = String::new();
+    let mut used = taken;
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            wrapped.push('\n');
+            used = 0;
+        }
+        if used + line.chars().count() <= width {
+            wrapped.push_str(line);
+            continue;
+        }
+        for (place, word) in line.split(' ').enumerate() {
+            let length = word.chars().count();
+            if place > 0 && used + 1 + length > width {
+                wrapped.push('\n');
+                wrapped.push_str(&" ".repeat(indent));
+                used = indent;
+            } else if place > 0 {
+                wrapped.push(' ');
+                used += 1;
+            }
+            wrapped.push_str(word);
+            used += length;
         }
     }
-    lines.join("\n  ")
+    wrapped
+}
+
+/// The width of the terminal at standard error, 80 at most; `None` where that is no terminal.
+pub(crate) fn error_width() -> Option<usize> {
+    terminal_size_of(stderr()).map(|(width, _)| usize::from(width.0.min(WIDTH)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Columns, wrap_to};
+
+    #[test]
+    fn words_in_cells_are_not_broken() {
+        let mut table = Columns::new(&["step", ">a rather long heading of 35 characters", "options"]);
+        table.row([
+            "empty-queries",
+            "1",
+            "lacking=relevant threshold=1 and more words that need several lines",
+        ]);
+        let text = table.render();
+        assert!(text.contains("empty-queries") && text.contains("lacking=relevant"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn lines_break_between_words_only() {
+        assert_eq!(wrap_to("one two three", 9, 0, 2), "one two\n  three");
+        assert_eq!(wrap_to("one two three", 9, 4, 2), "one\n  two\n  three");
+        assert_eq!(wrap_to("é é é", 5, 0, 2), "é é é");
+        assert_eq!(wrap_to("extraordinarily long", 8, 0, 2), "extraordinarily\n  long");
+        assert_eq!(wrap_to("  a table\n  of rows\n", 20, 6, 2), "  a table\n  of rows\n");
+    }
 }

@@ -1,7 +1,7 @@
 //! The arguments that `train` and `tune` share.
 
 use crate::input::Input;
-use crate::measuring::Measuring;
+use crate::metric_args::MetricArgs;
 use crate::{interrupt, output};
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -52,7 +52,7 @@ pub(crate) struct TrainArgs {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    measuring: Measuring,
+    metric_args: MetricArgs,
 
     #[command(flatten)]
     reading: Input,
@@ -72,12 +72,12 @@ impl TrainArgs {
         }
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
         let recipe = Recipe::new(&self.learner).set_all(set).normalizer(normalizer).seed(self.seed);
-        Ok(recipe.metric(&self.metric).conventions(self.measuring.conventions()?))
+        Ok(recipe.metric(&self.metric).conventions(self.metric_args.conventions()?))
     }
 
     /// The metric to report.
     pub(crate) fn metric(&self) -> Result<Box<dyn Metric>> {
-        self.measuring.metric(&self.metric)
+        self.metric_args.metric(&self.metric)
     }
 
     /// Reads training and validation data with the same columns.

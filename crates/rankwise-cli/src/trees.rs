@@ -1,4 +1,4 @@
-//! Ensembles of trees for people: their size, the features they go by, and single trees as text.
+//! Tree ensembles as text: their size, the features they use, and single trees.
 
 use crate::insight::{feature_value, shown, signed};
 use crate::{output, table};
@@ -7,13 +7,13 @@ use rankwise::models::insight::{depth, node_covers, outline, splits};
 use rankwise::models::{Ranker, TreeEnsemble};
 use rankwise::trees::{Child, Tree};
 
-/// The columns that a line of a tree has for its test, indented by its level.
+/// The width of the column with tests and leaf values.
 const TEST_WIDTH: usize = 51;
 
-/// Deeper levels are not indented further; their number stands beside them.
+/// The maximum indentation; the first column has the exact level.
 const MAX_INDENT: usize = 14;
 
-/// How large the ensemble is, and the features it goes by: `top` of them, or for 0 all.
+/// The size of the ensemble, and the `top` features by gain; 0 stands for all.
 pub(crate) fn describe(ensemble: &TreeEnsemble, ranker: &Ranker, top: usize) -> String {
     let size = outline(ensemble);
     let mut lines = table::Columns::new(&["", ""]).headless();
@@ -32,24 +32,22 @@ fn importance(ranker: &Ranker, top: usize) -> String {
         splits[b].gain.total_cmp(&splits[a].gain).then(splits[b].count.cmp(&splits[a].count))
     });
     let shown = shown(top, order.len());
-    let mut table = table::Columns::new(&["feature", ">gain", ">share", ">splits"]);
+    let mut table = table::Columns::new(&["feature", ">gain", ">of total", ">splits"]);
     for &column in &order[..shown] {
         let found = splits[column];
-        let share = if total > 0.0 { format!("{:.1} %", 100.0 * found.gain / total) } else { "–".into() };
+        let fraction =
+            if total > 0.0 { format!("{:.1} %", 100.0 * found.gain / total) } else { "–".into() };
         let count = output::thousands(found.count as usize);
-        table.row([ranker.columns.name(column), table::six(found.gain), share, count]);
+        table.row([ranker.columns.name(column), table::six(found.gain), fraction, count]);
     }
     let rest = match order.len() - shown {
         0 => String::new(),
-        n => format!(
-            "and {}: --top 0 shows all\n",
-            output::count(n, "feature of less gain", "features of less gain")
-        ),
+        n => format!("and {}: --top 0 shows all\n", output::count(n, "more feature", "more features")),
     };
     format!("{}{rest}", table.render())
 }
 
-/// Tree `number`, from 1, of the ensemble.
+/// The tree with the given number, from 1.
 pub(crate) fn tree(ensemble: &TreeEnsemble, number: usize) -> Result<&Tree> {
     let trees = ensemble.trees();
     ensure!(
@@ -60,41 +58,43 @@ pub(crate) fn tree(ensemble: &TreeEnsemble, number: usize) -> Result<&Tree> {
     Ok(&trees[number - 1])
 }
 
-/// A tree as text: a line for every test, for its `else`, and for every leaf.
+/// A tree as text: one line per test, per `else` and per leaf.
 pub(crate) fn tree_text(tree: &Tree, ranker: &Ranker) -> String {
     let covers = node_covers(tree);
     let step = if 2 * depth(tree) <= MAX_INDENT { 2 } else { 1 };
-    let mut lines = vec![line("level", 0, "test, or value of a leaf", "gain", "documents")];
-    // What is still to be written, the next at the end.
-    let mut open = vec![(Part::Child(tree.root()), 0)];
-    while let Some((part, level)) = open.pop() {
+    let mut lines = vec![line("level", 0, "test or leaf value", "gain", "documents")];
+    // A stack of what is still to be printed.
+    let mut open = vec![(Printed::Child(tree.root()), 0)];
+    while let Some((next, level)) = open.pop() {
         let indent = (step * level).min(MAX_INDENT);
         let put = |text: &str, gain: &str, cover: f64| {
             line(&level.to_string(), indent, text, gain, &documents(cover))
         };
-        lines.push(match part {
-            Part::Child(Child::Node(node)) => {
-                open.push((Part::Child(Child::of(tree.right[node])), level + 1));
-                open.push((Part::Else(node), level));
-                open.push((Part::Child(Child::of(tree.left[node])), level + 1));
+        lines.push(match next {
+            Printed::Child(Child::Node(node)) => {
+                open.push((Printed::Child(Child::of(tree.right[node])), level + 1));
+                open.push((Printed::Else(node), level));
+                open.push((Printed::Child(Child::of(tree.left[node])), level + 1));
                 let gain = tree.gains[node];
                 let gain = if gain == 0.0 { String::new() } else { table::six(gain.into()) };
                 put(&test(tree, node, ranker, TEST_WIDTH - indent), &gain, covers[node])
             }
-            Part::Child(Child::Leaf(leaf)) => put(&signed(tree.values[leaf]), "", tree.covers[leaf].into()),
-            Part::Else(node) => put(&format!("else{}", or_missing(!tree.missing_left[node])), "", 0.0),
+            Printed::Child(Child::Leaf(leaf)) => {
+                put(&signed(tree.values[leaf]), "", tree.covers[leaf].into())
+            }
+            Printed::Else(node) => put(&format!("else{}", or_missing(!tree.missing_left[node])), "", 0.0),
         });
     }
     lines.concat()
 }
 
-enum Part {
+enum Printed {
     Child(Child),
-    /// What comes before the right child of a node.
+    /// The line before the right child of a node.
     Else(usize),
 }
 
-/// The test of a node, its feature's name shortened where it would not fit.
+/// The test of a node. A feature name that does not fit is shortened.
 fn test(tree: &Tree, node: usize, ranker: &Ranker, room: usize) -> String {
     let value = feature_value(tree.thresholds[node]);
     let after = format!(" ≤ {value}{}", or_missing(tree.missing_left[node]));
@@ -111,7 +111,7 @@ fn or_missing(here: bool) -> &'static str {
     if here { " or missing" } else { "" }
 }
 
-/// How many documents reached a place; nothing where that is not known.
+/// The number of training documents that reached a node; empty if unknown.
 fn documents(cover: f64) -> String {
     match cover {
         0.0 => String::new(),

@@ -1,4 +1,4 @@
-//! The tool as its users meet it: whole commands, what they print, how they fail.
+//! Whole commands as users run them: what they print and how they fail.
 
 use std::fs;
 use std::io::Write;
@@ -81,7 +81,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn from_data_to_a_comparison() {
     let place = Place::with_data();
-    let parts = place.ok("split data.txt -o parts --shares 0.6,0.2,0.2");
+    let parts = place.ok("split data.txt -o parts --fractions 0.6,0.2,0.2");
     assert!(parts.contains("parts/train.txt: 18 queries"), "{parts}");
     let trained = place.ok(
         "train coordinate-ascent --train parts/train.txt --valid parts/valid.txt --set restarts=2 -o ascent.json",
@@ -91,17 +91,17 @@ fn from_data_to_a_comparison() {
     place.ok("score regression.json parts/test.txt -o scores.txt");
 
     // The model and its own scores are the same system.
-    let by_model = place.json("eval parts/test.txt --model regression.json --json --per-query");
-    let by_scores = place.json("eval parts/test.txt --scores scores.txt --json --per-query");
+    let by_model = place.json("eval regression.json parts/test.txt --json --per-query");
+    let by_scores = place.json("eval scores.txt parts/test.txt --json --per-query");
     assert_eq!(by_model, by_scores);
-    assert_eq!(by_model["queries"], 6);
+    assert_eq!((&by_model["schema"], &by_model["queries"]), (&1.into(), &6.into()));
     assert_eq!(by_model["per_query"].as_array().unwrap().len(), 6);
 
-    let compared = place.json("compare parts/test.txt regression.json scores.txt ascent.json --json");
+    let compared = place.json("compare regression.json scores.txt ascent.json parts/test.txt --json");
     assert_eq!(compared["pairs"][0]["difference"], 0.0);
     assert_eq!(compared["pairs"][0]["p_permutation"], 1.0);
     assert_eq!(compared["pairs"].as_array().unwrap().len(), 2);
-    let all = place.json("compare parts/test.txt regression.json scores.txt ascent.json --all-pairs --json");
+    let all = place.json("compare regression.json scores.txt ascent.json parts/test.txt --all-pairs --json");
     assert_eq!(all["pairs"].as_array().unwrap().len(), 3);
 }
 
@@ -118,7 +118,7 @@ fn the_same_command_gives_the_same_bytes_with_any_threads() {
 }
 
 #[test]
-fn data_comes_by_pipe_and_compressed() {
+fn data_is_read_from_pipes_and_compressed_files() {
     let place = Place::with_data();
     place.ok("convert data.txt data.csv");
     place.ok("convert data.csv again.txt.zst --label label --qid qid");
@@ -138,11 +138,11 @@ fn data_comes_by_pipe_and_compressed() {
 
 #[cfg(unix)]
 #[test]
-fn scores_that_come_by_pipe_are_compared_whole() {
+fn scores_from_a_pipe_are_compared_in_full() {
     let place = Place::with_data();
     place.ok("train regression --train data.txt -o m.json");
     place.ok("score m.json data.txt -o scores.txt");
-    let mut command = place.command("compare data.txt m.json /dev/stdin --json");
+    let mut command = place.command("compare m.json /dev/stdin data.txt --json");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(place.read("scores.txt").as_bytes()).unwrap();
     let compared: serde_json::Value =
@@ -151,18 +151,93 @@ fn scores_that_come_by_pipe_are_compared_whole() {
 }
 
 #[test]
-fn trec_files_give_what_the_scores_give() {
+fn trec_files_give_the_same_values_as_scores() {
     let place = Place::with_data();
     place.ok("train regression --train data.txt -o m.json");
     place.ok("score m.json data.txt --format trec --tag mine -o data.run");
     place.ok("convert data.txt data.qrels");
-    let by_run = place.json("eval data.qrels --run data.run --metrics ndcg@10,map,mrr,bpref --json");
-    let by_model = place.json("eval data.txt --model m.json --metrics ndcg@10,map,mrr,bpref --json");
+    let by_run = place.json("eval data.run data.qrels --metrics ndcg@10,map,mrr,bpref --json");
+    let by_model = place.json("eval m.json data.txt --metrics ndcg@10,map,mrr,bpref --json");
     assert_eq!(by_run["means"], by_model["means"]);
 }
 
+/// Models and data are recognised by their content; file names do not matter.
 #[test]
-fn grades_are_predicted_by_models_with_thresholds_alone() {
+fn names_do_not_decide_what_a_file_is() {
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o m.json");
+    place.ok("score m.json data.txt -o plain.txt");
+    place.ok("export m.json -o packed.zst --format rankwise");
+    fs::create_dir(place.path("old.json.d")).unwrap();
+    fs::copy(place.path("plain.txt"), place.path("old.json.d/scores.json")).unwrap();
+    fs::copy(place.path("m.json"), place.path("model.scores")).unwrap();
+    fs::copy(place.path("data.txt"), place.path("data.json")).unwrap();
+    let expected = place.json("eval m.json data.txt --json");
+    for system in ["plain.txt", "packed.zst", "old.json.d/scores.json", "model.scores"] {
+        assert_eq!(place.json(&format!("eval {system} data.json --json")), expected, "{system}");
+    }
+    let compared =
+        place.json("compare m.json old.json.d/scores.json model.scores packed.zst data.json --json");
+    for pair in compared["pairs"].as_array().unwrap() {
+        assert_eq!((&pair["wins"], &pair["losses"]), (&0.into(), &0.into()), "{pair}");
+    }
+}
+
+#[test]
+fn earlier_orders_of_arguments_are_accepted() {
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o m.json");
+    place.ok("score m.json data.txt -o scores.txt");
+    place.ok("score m.json data.txt --format trec -o data.run");
+    place.ok("convert data.txt data.qrels");
+    for (new, old) in [
+        ("eval m.json data.txt", "eval data.txt --model m.json"),
+        ("eval scores.txt data.txt", "eval data.txt --scores scores.txt"),
+        ("eval data.run data.qrels", "eval data.qrels --run data.run"),
+        ("eval m.json data.txt --metrics map", "eval m.json data.txt --metric map"),
+        ("compare m.json scores.txt data.txt", "compare data.txt m.json scores.txt"),
+        ("split data.txt --fractions 0.5,0.5 -o parts", "split data.txt --shares 0.5,0.5 -o parts"),
+    ] {
+        assert_eq!(place.ok(new), place.ok(old), "{old}");
+    }
+}
+
+#[test]
+fn a_model_is_evaluated_from_a_pipe() {
+    let place = Place::with_data();
+    place.ok("train regression --train data.txt -o m.json");
+    for (arguments, piped) in [("eval - data.txt", "m.json"), ("eval m.json -", "data.txt")] {
+        let mut command = place.command(arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&fs::read(place.path(piped)).unwrap()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(text(&output.stdout), place.ok("eval m.json data.txt"), "{arguments}");
+    }
+}
+
+/// By hand: run `a` finds the only relevant document of each topic at rank 1, `b` at rank 2 and lacks topic 2.
+#[test]
+fn runs_are_compared_on_the_topics_that_one_of_them_has() {
+    let place = Place::new();
+    place.write("qrels.txt", "1 0 x 1\n1 0 y 0\n2 0 x 1\n2 0 y 0\n3 0 x 1\n");
+    place.write("a.run", "1 Q0 x 1 2.0 a\n1 Q0 y 2 1.0 a\n2 Q0 x 1 2.0 a\n2 Q0 y 2 1.0 a\n");
+    place.write("b.run", "1 Q0 y 1 2.0 b\n1 Q0 x 2 1.0 b\n");
+    let output = place.run("compare a.run b.run qrels.txt --metric mrr --json");
+    assert!(
+        text(&output.stderr).contains("1 topic is missing from some of the runs"),
+        "{}",
+        text(&output.stderr)
+    );
+    let compared: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(compared["queries"], 2);
+    assert_eq!(
+        (&compared["systems"][0]["mean"], &compared["systems"][1]["mean"]),
+        (&1.0.into(), &0.25.into())
+    );
+}
+
+#[test]
+fn grades_are_predicted_only_by_models_with_thresholds() {
     let place = Place::new();
     place.write(
         "data.txt",
@@ -188,7 +263,7 @@ fn grades_are_predicted_by_models_with_thresholds_alone() {
 }
 
 #[test]
-fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
+fn mistakes_are_explained_in_a_sentence_with_exit_code_2() {
     let place = Place::with_data();
     place.write("empty.txt", "");
     place.write("letters.txt", "1 qid:1 1:0.5\n0 qid:1 1:abc\n");
@@ -199,6 +274,8 @@ fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
     place.write("three.scores", "3\n2\n1\n");
     place.write("judged.qrels", "1 0 a 1\n");
     place.write("other.run", "2 Q0 a 1 0.5 x\n");
+    place.write("letter.txt", "Dear reader\n");
+    place.write("forest.xml", "## LambdaMART\n");
     place.write("cut.json", "{\n\"format\": \"rankwise-model\",");
     for (arguments, expected) in [
         ("stats missing.txt", "missing.txt"),
@@ -224,13 +301,38 @@ fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
         ("eval data.txt --model cut.json", "cut short"),
         ("eval data.txt --model data.txt", "not a JSON document"),
         ("eval data.txt --model cut.json --preset leter", "did you mean `letor`?"),
-        ("eval data.txt", "--model"),
+        ("eval data.txt", "rankwise eval MODEL data.txt"),
         ("synth --shape mslt -o x.txt", "did you mean `mslr`?"),
         ("split data.txt -o parts", "--folds"),
         ("split data.txt -o parts --parts 31", "31"),
         ("prepare data.txt -o x.txt", "--normalize"),
         ("prepare data.txt -o x.txt --clean nears", "did you mean `near`?"),
+        ("compare short.scores nan.scores data.txt", "short.scores"),
         ("compare data.txt short.scores nan.scores", "short.scores"),
+        ("compare short.scores nan.scores three.scores", "three.scores is a score file"),
+        ("compare data.txt split.txt data.txt", "split.txt is a data file"),
+        ("compare - - data.txt", "standard input can be read only once"),
+        ("compare other.run short.scores judged.qrels", "qrels go with TREC runs"),
+        ("compare other.run other.run data.txt", "convert data.txt OUT.qrels"),
+        ("compare other.run other.run judged.qrels", "no topic"),
+        ("eval data.txt three.scores", "in the other order"),
+        ("eval split.txt data.txt", "split.txt is a data file"),
+        ("eval empty.txt data.txt", "empty.txt is empty"),
+        ("eval letter.txt data.txt", "letter.txt is of an unknown format"),
+        ("eval forest.xml data.txt", "ranklib, which Rankwise writes but does not read"),
+        ("eval three.scores judged.qrels", "qrels go with TREC runs"),
+        ("eval other.run data.txt", "convert data.txt OUT.qrels"),
+        ("eval three.scores data.txt --complete", "--complete is for TREC runs"),
+        ("eval three.scores data.txt --scores three.scores", "there are two"),
+        ("score data.txt data.txt", "it looks like a data file"),
+        ("stats .", "cannot read .: it is a directory"),
+        ("score . data.txt", "cannot read .: it is a directory"),
+        ("eval three.scores .", "cannot read .: it is a directory"),
+        ("run .", "directory"),
+        ("convert data.txt .", "cannot write .: it is a directory"),
+        ("synth --shape mslr --queries 1 -o no/such/x.txt", "the folder no/such does not exist"),
+        ("prepare data.txt --normalize log -o no/such/x.txt", "the folder no/such does not exist"),
+        ("split data.txt --parts 2 -o data.txt", "cannot create the directory data.txt"),
         ("learners lambda-marts", "unknown learner"),
         ("metrics ndgc", "did you mean `ndcg`?"),
         ("evl data.txt", "eval"),
@@ -251,7 +353,7 @@ fn mistakes_are_told_in_a_sentence_with_exit_code_2() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_nothing() {
+fn a_full_disk_is_an_error_and_leaves_no_file() {
     if !Path::new("/dev/full").exists() {
         eprintln!("skipped: there is no /dev/full here");
         return;
@@ -277,9 +379,17 @@ fn a_full_disk_is_told_and_leaves_nothing() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let place = Place::with_data();
-    for arguments in ["stats data.txt --features", "convert data.txt -"] {
+    place.ok("train regression --train data.txt -o m.json");
+    for arguments in [
+        "stats data.txt --features",
+        "stats data.txt --json",
+        "convert data.txt -",
+        "score m.json data.txt",
+        "export m.json -o - --format onnx",
+        "explain m.json data.txt --csv",
+    ] {
         let mut command = place.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -341,7 +451,7 @@ fn the_demo_ends_with_a_leaderboard_and_a_report() {
 /// Killed without warning or interrupted in the middle, the same command ends with the same findings.
 #[cfg(unix)]
 #[test]
-fn a_killed_experiment_goes_on() {
+fn a_killed_experiment_resumes() {
     let place = Place::with_data();
     place.write(
         "e.toml",
@@ -370,7 +480,7 @@ fn a_killed_experiment_goes_on() {
 }
 
 #[test]
-fn an_experiment_says_by_its_exit_code_whether_all_went_well() {
+fn the_exit_code_of_an_experiment_shows_whether_all_went_well() {
     let place = Place::with_data();
     let expect = |value: &str| {
         format!(
@@ -413,7 +523,7 @@ fn tuning_writes_the_model_of_the_best_setting() {
         value(trials.iter().find(|t| t["parameters"]["ridge"] == tuned["parameters"]["ridge"]).unwrap()),
         value(best)
     );
-    let again = place.json("eval parts/valid.txt --model m.json --metrics ndcg@10 --json");
+    let again = place.json("eval m.json parts/valid.txt --metrics ndcg@10 --json");
     assert_eq!(again["means"]["ndcg@10"].as_f64().unwrap(), value(best));
     assert_eq!(tune("--method halving --draws 3")["trials"].as_array().unwrap().len(), 5);
     assert!(
@@ -423,7 +533,7 @@ fn tuning_writes_the_model_of_the_best_setting() {
     );
 }
 
-/// What holds along C whatever the data, and what a single training says of one point.
+/// Checks what holds along C for any data, and compares one point with a single training.
 #[test]
 fn a_study_leaves_numbers_charts_and_a_page() {
     let place = Place::with_data();
@@ -502,8 +612,8 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
         "stats data.txt --features",
         "inspect another.json",
         "inspect ordinal.json",
-        "eval data.txt --model another.json",
-        "compare data.txt a-model-with-a-rather-long-name.json another.json",
+        "eval another.json data.txt",
+        "compare a-model-with-a-rather-long-name.json another.json data.txt",
         "prepare data.txt -o clean.txt --clean papers",
         "study",
         "study c-path --train data.txt --test data.txt --values 0.1,1 -o study",
@@ -524,7 +634,7 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
 }
 
 #[test]
-fn every_command_explains_itself() {
+fn every_command_has_help_with_examples() {
     let place = Place::new();
     let help = place.ok("--help");
     let commands: Vec<&str> = help
@@ -540,7 +650,10 @@ fn every_command_explains_itself() {
     for command in commands {
         let help = place.ok(&format!("{command} --help"));
         assert!(help.contains("Usage: rankwise"), "{command}: {help}");
-        assert!(command == "demo" || help.contains("Examples:"), "{command} --help has no example");
+        assert!(help.contains("Examples:"), "{command} --help has no example");
+        for line in help.lines().filter(|line| !line.starts_with("Usage:")) {
+            assert!(line.chars().count() <= 80, "{command} --help is too wide: {line}");
+        }
     }
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         assert!(
@@ -570,7 +683,7 @@ fn eval_reproduces_the_letor_script() {
     for fold in 1..=5 {
         let part = (fold + 3) % 5 + 1;
         let values = place.json(&format!(
-            "eval {shared}/ohsumed/S{part}.txt.zst --scores {shared}/golden/ohsumed-svm_rank/fold{fold}.test_score.txt.zst \
+            "eval {shared}/golden/ohsumed-svm_rank/fold{fold}.test_score.txt.zst {shared}/ohsumed/S{part}.txt.zst \
              --preset letor --metrics ndcg@1..10,mean-ndcg,p@1..10,map --json"
         ));
         let expected = rows[fold - 1].iter().chain(&rows[fold + 4]);

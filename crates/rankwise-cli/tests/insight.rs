@@ -1,4 +1,4 @@
-//! The commands that look into a model, on models made by hand.
+//! The commands that explain a model, on models made by hand.
 
 use rankwise::data::Columns;
 use rankwise::models::{Combine, LearnerCard, Model, Provenance, Ranker, TreeEnsemble};
@@ -110,16 +110,16 @@ fn words(text: &str, start: &str) -> Vec<String> {
 }
 
 #[test]
-fn inspect_tells_of_trees() {
+fn inspect_describes_trees() {
     let place = Place::new();
-    let told = place.ok("inspect trees.json");
-    assert_eq!(words(&told, "trees"), ["trees", "2"]);
-    assert_eq!(words(&told, "leaves"), ["leaves", "5"]);
-    assert_eq!(words(&told, "depth"), ["depth", "2"]);
-    assert!(told.contains("2 of 3"));
-    assert_eq!(words(&told, "bm25"), ["bm25", "3.000000", "66.7", "%", "1"]);
-    assert_eq!(words(&told, "age"), ["age", "1.500000", "33.3", "%", "2"]);
-    assert!(place.ok("inspect trees.json --top 1").contains("and 1 feature of less gain: --top 0 shows all"));
+    let printed = place.ok("inspect trees.json");
+    assert_eq!(words(&printed, "trees"), ["trees", "2"]);
+    assert_eq!(words(&printed, "leaves"), ["leaves", "5"]);
+    assert_eq!(words(&printed, "depth"), ["depth", "2"]);
+    assert!(printed.contains("2 of 3"));
+    assert_eq!(words(&printed, "bm25"), ["bm25", "3.000000", "66.7", "%", "1"]);
+    assert_eq!(words(&printed, "age"), ["age", "1.500000", "33.3", "%", "2"]);
+    assert!(place.ok("inspect trees.json --top 1").contains("and 1 more feature: --top 0 shows all"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn inspect_prints_a_tree_that_people_can_read() {
         .map(|line| line.split_whitespace().map(String::from).collect())
         .collect();
     let expected = [
-        "level test, or value of a leaf gain documents",
+        "level test or leaf value gain documents",
         "0 if bm25 ≤ 1.5 3.000000 4,000",
         "1 -1.000000 2,000",
         "0 else or missing",
@@ -143,10 +143,10 @@ fn inspect_prints_a_tree_that_people_can_read() {
     assert_eq!(lines.iter().map(|words| words.join(" ")).collect::<Vec<_>>(), expected);
     assert_eq!(place.json("inspect trees.json --tree 2 --json")["features"], serde_json::json!([1]));
     for number in [0, 3] {
-        let told = place.fails(&format!("inspect trees.json --tree {number}"));
-        assert!(told.contains(&format!("there is no tree {number}: the model has 2 trees")), "{told}");
+        let printed = place.fails(&format!("inspect trees.json --tree {number}"));
+        assert!(printed.contains(&format!("there is no tree {number}: the model has 2 trees")), "{printed}");
     }
-    assert!(place.fails("inspect linear.json --tree 1").contains("not made of trees"));
+    assert!(place.fails("inspect linear.json --tree 1").contains("not a model of trees"));
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn importance_puts_shuffles_beside_gain_and_splits() {
     assert_eq!((&of("bm25")["gain"], &of("age")["splits"]), (&3.0.into(), &2.into()));
     assert_eq!((&of("length")["drop"], &of("length")["deviation"]), (&0.0.into(), &0.0.into()));
     assert!(of("bm25")["drop"].as_f64().unwrap() > 0.0);
-    let told = place.ok("importance trees.json data.csv --metric mrr --repeats 9 --threads 2");
-    assert_eq!(words(&told, "length"), ["length", "0.0000", "0.0000", "0.000000", "0"]);
-    assert!(told.contains("9 shuffles"));
+    let printed = place.ok("importance trees.json data.csv --metric mrr --repeats 9 --threads 2");
+    assert_eq!(words(&printed, "length"), ["length", "0.0000", "0.0000", "0.000000", "0"]);
+    assert!(printed.contains("9 shuffles"));
     assert!(place.json("importance linear.json data.csv --json")["features"][0].get("gain").is_none());
     assert!(place.fails("importance trees.json data.csv --metric nonsense").contains("nonsense"));
 }
@@ -186,17 +186,20 @@ fn explain_splits_a_score_among_features() {
         assert_eq!(of(i).0, name);
         assert!((of(i).1.unwrap() - expected).abs() < 1e-12);
     }
-    let told = place.ok("explain trees.json data.csv --document 1");
-    assert!(told.starts_with("document 1: grade 2, rank 1 of 3 in query a\n"), "{told}");
-    assert_eq!(words(&told, "bm25"), ["bm25", "3", "+0.906250"]);
-    assert_eq!(words(&told, "score"), ["score", "+2.000000"]);
-    let told = place.ok("explain trees.json data.csv --query a --top 0 --features 1");
-    assert!(told.contains("document 2: grade 0, rank 3 of 3") && told.contains("1 smaller one"), "{told}");
-    assert!(told.find("document 1").unwrap() < told.find("document 3").unwrap());
-    let told = place.ok("explain linear.json data.csv --document 2");
-    assert_eq!(words(&told, "bm25"), ["bm25", "1", "+2.000000"]);
-    assert_eq!(words(&told, "bias"), ["bias", "+0.250000"]);
-    assert!(!told.contains("age"), "a missing value contributes nothing: {told}");
+    let printed = place.ok("explain trees.json data.csv --document 1");
+    assert!(printed.starts_with("document 1: grade 2, rank 1 of 3 in query a\n"), "{printed}");
+    assert_eq!(words(&printed, "bm25"), ["bm25", "3", "+0.906250"]);
+    assert_eq!(words(&printed, "score"), ["score", "+2.000000"]);
+    let printed = place.ok("explain trees.json data.csv --query a --depth 0 --top 1");
+    assert!(
+        printed.contains("document 2: grade 0, rank 3 of 3") && printed.contains("1 more feature"),
+        "{printed}"
+    );
+    assert!(printed.find("document 1").unwrap() < printed.find("document 3").unwrap());
+    let printed = place.ok("explain linear.json data.csv --document 2");
+    assert_eq!(words(&printed, "bm25"), ["bm25", "1", "+2.000000"]);
+    assert_eq!(words(&printed, "bias"), ["bias", "+0.250000"]);
+    assert!(!printed.contains("age"), "a missing value contributes nothing: {printed}");
 }
 
 #[test]
@@ -207,14 +210,14 @@ fn explain_writes_all_documents_as_csv() {
     let expected = "document,query,score,base,bm25,age,length\n\
         1,a,5.25,0.25,6,-1,0\n2,a,2.25,0.25,2,0,0\n3,a,-0.75,0.25,4,-5,0\n4,b,1.25,0.25,2,-1,0\n5,b,3.25,0.25,8,-5,0\n";
     assert_eq!(written, expected);
-    let some = place.ok("explain linear.json data.csv --query b --top 1 --csv");
+    let some = place.ok("explain linear.json data.csv --query b --depth 1 --csv");
     assert_eq!(some, "document,query,score,base,bm25,age,length\n5,b,3.25,0.25,8,-5,0\n");
 }
 
 #[test]
-fn what_cannot_be_explained_is_told_in_a_sentence() {
+fn what_cannot_be_explained_is_refused_in_a_sentence() {
     let place = Place::new();
-    assert!(place.fails("explain trees.json data.csv").contains("say what to explain"));
+    assert!(place.fails("explain trees.json data.csv").contains("choose what to explain"));
     assert!(place.fails("explain trees.json data.csv --document 6").contains("has 5 documents"));
     assert!(place.fails("explain trees.json data.csv --query c").contains("has no query `c`"));
     let combine = Combine::Ordinal { grades: vec![0.0, 1.0, 2.0] };
@@ -225,8 +228,8 @@ fn what_cannot_be_explained_is_told_in_a_sentence() {
     let unknown = Tree { covers: vec![0.0; 3], ..by_hand() };
     place.save("unknown.json", of_trees(0.0, vec![unknown]));
     assert!(place.fails("explain unknown.json data.csv --document 1").contains("tree 1 does not say"));
-    let told = place.ok("inspect unknown.json --tree 1");
-    assert_eq!(words(&told, "1"), ["1", "-1.000000"], "no documents are claimed where none are known");
+    let printed = place.ok("inspect unknown.json --tree 1");
+    assert_eq!(words(&printed, "1"), ["1", "-1.000000"], "no documents are claimed where none are known");
 }
 
 #[test]
@@ -242,8 +245,8 @@ fn dependence_gives_mean_scores() {
         assert!((mean - expected).abs() < 1e-12, "{means:?}");
     }
     assert_eq!((means.len(), &found["documents"]), (4, &5.into()));
-    let told = place.ok("dependence trees.json data.csv --feature age");
-    assert!(words(&told, "missing").len() == 2 && told.contains("means over 5 documents"), "{told}");
+    let printed = place.ok("dependence trees.json data.csv --feature age");
+    assert!(words(&printed, "missing").len() == 2 && printed.contains("means over 5 documents"), "{printed}");
     place.ok("dependence linear.json data.csv --feature length --feature bm25 -o out.csv");
     let written = fs::read_to_string(place.0.path().join("out.csv")).unwrap();
     assert!(written.starts_with("length,bm25,mean score\n10,1,"), "{written}");

@@ -1,4 +1,4 @@
-//! Networks from the command line: trained, scored, looked into, and what is refused.
+//! Neural networks from the command line: training, scoring, inspection and refusals.
 
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ impl Place {
 }
 
 #[test]
-fn a_network_is_trained_scored_and_looked_into() {
+fn a_network_is_trained_scored_and_inspected() {
     let place = Place::new();
     let train =
         "train svm-ndcg --scorer mlp --train train.txt --valid valid.txt --set epochs=4 --set layers=12-6";
@@ -48,7 +48,7 @@ fn a_network_is_trained_scored_and_looked_into() {
     let documents = String::from_utf8(bytes("valid.txt")).unwrap().lines().count();
     assert_eq!(place.ok("score one.json valid.txt").lines().count(), documents);
     let inspected = place.ok("inspect one.json --top 3");
-    for part in ["45-12-6-1", "relu", "best round", "norm of its weights", "--top 0 shows all"] {
+    for part in ["45-12-6-1", "relu", "best round", "weight norm", "--top 0 shows all"] {
         assert!(inspected.contains(part), "{part}: {inspected}");
     }
     let importance = place.ok("importance one.json valid.txt --repeats 2 --json");
@@ -56,19 +56,19 @@ fn a_network_is_trained_scored_and_looked_into() {
     assert!(place.ok("dependence one.json valid.txt --feature 1 --points 3").contains("mean score"));
     assert!(place.fails("explain one.json valid.txt --document 1").contains("the model is a neural network"));
     assert!(place.fails("export one.json -o m.txt --format lightgbm").contains("no trees"));
-    assert!(place.fails("inspect one.json --tree 1").contains("not made of trees"));
+    assert!(place.fails("inspect one.json --tree 1").contains("not a model of trees"));
 }
 
 #[test]
-fn help_tells_the_parameters_of_a_network() {
+fn help_shows_the_parameters_of_a_network() {
     let place = Place(tempfile::tempdir().unwrap());
     assert!(place.ok("train --help").contains("mlp"));
     assert!(place.ok("learners svm-ndcg").contains("--scorer mlp"));
-    let told = place.ok("learners svm-ndcg --scorer mlp");
+    let printed = place.ok("learners svm-ndcg --scorer mlp");
     for name in ["k ", "layers", "activation", "dropout", "batch", "epochs", "rate", "schedule", "patience"] {
-        assert!(told.contains(name), "{name}: {told}");
+        assert!(printed.contains(name), "{name}: {printed}");
     }
-    assert!(!told.contains("duality"), "{told}");
+    assert!(!printed.contains("duality"), "{printed}");
     assert!(place.ok("learners svm-ndcg --json").contains("\"mlp\""));
     assert!(place.fails("learners prank --scorer mlp").contains("kind of model of its own"));
 }
@@ -89,7 +89,7 @@ fn what_a_network_cannot_do_is_refused_in_a_sentence() {
 }
 
 #[test]
-fn what_is_read_is_not_written_over() {
+fn input_files_are_never_overwritten() {
     let place = Place::new();
     place.ok("train list-net --train train.txt -o model.json");
     let before = |name: &str| std::fs::read(place.0.path().join(name)).unwrap();
@@ -104,32 +104,32 @@ fn what_is_read_is_not_written_over() {
         "export model.json -o valid.txt --format onnx --data valid.txt",
         "train list-net --train train.txt --valid valid.txt -o valid.txt",
     ] {
-        let told = place.fails(command);
-        assert!(told.contains("give them different names"), "{command}: {told}");
+        let printed = place.fails(command);
+        assert!(printed.contains("give them different names"), "{command}: {printed}");
     }
     assert!(before("model.json") == model && before("valid.txt") == data);
 }
 
 #[test]
-fn a_network_that_goes_astray_is_told_and_not_kept() {
+fn a_diverging_network_is_an_error_and_not_saved() {
     let place = Place::new();
     let train = "train list-net --scorer mlp --train train.txt --set solver=sgd --set rate=1e9";
     for more in ["", " --valid valid.txt", " --set layers=8 --valid valid.txt"] {
-        let told = place.fails(&format!("{train}{more} -o m.json"));
-        assert!(told.contains("left all bounds") && told.contains("rate (it is 1e9)"), "{told}");
+        let printed = place.fails(&format!("{train}{more} -o m.json"));
+        assert!(printed.contains("left all bounds") && printed.contains("rate (it is 1e9)"), "{printed}");
     }
     assert!(!place.0.path().join("m.json").exists());
 }
 
 #[test]
-fn a_forgotten_scorer_and_idle_validation_queries_are_told() {
+fn a_forgotten_scorer_and_useless_validation_queries_are_reported() {
     let place = Place::new();
-    let told = place.fails("train list-net --set layers=8 --train train.txt -o m.json");
-    assert!(told.contains("--scorer mlp"), "{told}");
+    let printed = place.fails("train list-net --set layers=8 --train train.txt -o m.json");
+    assert!(printed.contains("--scorer mlp"), "{printed}");
     let text = std::fs::read_to_string(place.0.path().join("valid.txt")).unwrap();
     let idle: String = text.lines().map(|line| format!("0{}\n", &line[1..])).collect();
     std::fs::write(place.0.path().join("idle.txt"), idle).unwrap();
-    let (code, _, told) =
+    let (code, _, printed) =
         place.run("train list-net --scorer mlp --set epochs=2 --train train.txt --valid idle.txt -o m.json");
-    assert!(code == Some(0) && told.contains("nothing was chosen"), "{told}");
+    assert!(code == Some(0) && printed.contains("nothing was chosen"), "{printed}");
 }

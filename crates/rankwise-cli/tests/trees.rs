@@ -1,4 +1,4 @@
-//! Training trees from the command line: going on after a kill, from a model, and what is refused.
+//! Boosted trees from the command line: resuming after a kill, continuing from a model, and refusals.
 
 use std::fs;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Place {
 
 /// Killed as soon as there is a checkpoint, again and again, it still ends with the bytes of one run.
 #[test]
-fn training_that_is_killed_goes_on_to_the_same_bytes() {
+fn killed_training_resumes_and_ends_with_the_same_bytes() {
     let place = Place::new(60);
     let train = "train lambda-mart --train train.txt --set rounds=150 --set bagging=0.7 --set drop=0.05";
     place.ok(&format!("{train} -o whole.json"));
@@ -76,7 +76,7 @@ fn training_that_is_killed_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn a_model_is_added_to_and_any_loss_learned() {
+fn training_continues_from_a_model_and_trees_learn_any_loss() {
     let place = Place::new(20);
     place.ok("train mart --train train.txt --set rounds=6 -o six.json");
     place.ok("train mart --train train.txt --set rounds=3 -o three.json");
@@ -86,11 +86,11 @@ fn a_model_is_added_to_and_any_loss_learned() {
     assert!(place.ok("inspect map.json").contains("trees"));
     assert!(place.ok("learners svm-map").contains("--scorer trees"));
     place.ok("export six.json -o six.txt --format lightgbm");
-    assert!(place.ok("compare train.txt six.json six.txt").contains("six.txt"));
+    assert!(place.ok("compare six.json six.txt train.txt").contains("six.txt"));
 }
 
 #[test]
-fn files_that_would_take_each_others_place_are_refused() {
+fn an_output_that_would_replace_an_input_is_refused() {
     let place = Place::new(5);
     let data = place.bytes("train.txt");
     let error = place.fails("train mart --train train.txt -o ./train.txt");
@@ -106,7 +106,7 @@ fn files_that_would_take_each_others_place_are_refused() {
 }
 
 #[test]
-fn models_of_other_tools_are_taken_and_written() {
+fn models_of_other_tools_are_read_and_written() {
     let place = Place(tempfile::tempdir().unwrap());
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange");
     let data = "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:1e-30 4:1 5:0\n0 qid:2 1:2\n";
@@ -118,7 +118,7 @@ fn models_of_other_tools_are_taken_and_written() {
             .ok(&format!("inspect {stored}/lightgbm-lambdarank.txt"))
             .contains("LightGBM model (lambdarank)")
     );
-    assert!(place.ok(&format!("eval data.txt --model {stored}/xgboost-ndcg.ubj")).contains("ndcg"));
+    assert!(place.ok(&format!("eval {stored}/xgboost-ndcg.ubj data.txt")).contains("ndcg"));
     place.ok(&format!("export {stored}/lightgbm-lambdarank.txt -o ours.json --format rankwise"));
     place.ok("export ours.json -o again.txt.gz");
     place.ok("export again.txt.gz -o booster.ubj");

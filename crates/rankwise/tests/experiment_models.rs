@@ -1,6 +1,6 @@
 //! The models that a run keeps, and the commands that train them again.
 
-use rankwise::data::{Normalizer, SplitOrder, ReadOptions, SyntheticShape, Synth, read_all, split, write};
+use rankwise::data::{Normalizer, ReadOptions, SplitOrder, Synth, SyntheticShape, read_all, split, write};
 use rankwise::experiment::{ChosenModel, Experiment, Findings, Observer, RunOptions, Spec, TrainCommand};
 use rankwise::learners::{Start, Task, find, parse_setting};
 use rankwise::metrics::{parse, preset};

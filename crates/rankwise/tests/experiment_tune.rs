@@ -1,6 +1,6 @@
 //! Tuning by cross-validation, against a loop written by hand.
 
-use rankwise::data::{Dataset, SplitOrder, SyntheticShape, Synth, split};
+use rankwise::data::{Dataset, SplitOrder, Synth, SyntheticShape, split};
 use rankwise::experiment::spec::{Search, SearchMethod};
 use rankwise::experiment::{JobDone, Tuned, Tuning, Validation, search};
 use rankwise::learners::{Entry, Start, Task, find};

@@ -2,14 +2,14 @@ use anyhow::Result;
 use clap::Args;
 use clap_complete::Shell;
 
-/// Print completions for a shell.
+/// Print shell completions.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  rankwise completions bash > ~/.local/share/bash-completion/completions/rankwise\n  \
+    after_help = "Examples:\n  rankwise completions bash \\\n      > ~/.local/share/bash-completion/completions/rankwise\n  \
     rankwise completions zsh > ~/.zfunc/_rankwise"
 )]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell to complete for
     shell: Shell,
 }
 

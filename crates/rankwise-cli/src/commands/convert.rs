@@ -5,18 +5,20 @@ use clap::Args;
 use rankwise::data::{write, write_qrels};
 use std::path::PathBuf;
 
-/// Convert data between formats, by the extension of OUT.
+/// Convert data to another format; the extension of OUT decides which.
 #[derive(Args)]
 #[command(
-    after_help = "OUT may end in .txt (LETOR text), .csv, .tsv, .parquet (where built in) or .qrels, and then .gz or .zst.\n\n\
+    after_help = "Extensions of OUT: .txt (LETOR text), .csv, .tsv, .parquet (if built in) and .qrels, each optionally followed by .gz or .zst.\n\n\
     Examples:\n  rankwise convert train.txt train.csv\n  rankwise convert MSLR-WEB10K/Fold1/train.txt train.txt.zst\n  \
     rankwise convert judged.csv judged.qrels"
 )]
 pub(crate) struct Convert {
-    /// The data to read
+    /// The data to convert
+    #[arg(value_name = "FILE")]
     input: PathBuf,
 
     /// The file to write
+    #[arg(value_name = "OUT")]
     output: PathBuf,
 
     #[command(flatten)]

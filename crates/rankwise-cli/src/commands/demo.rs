@@ -6,21 +6,22 @@ use rankwise::experiment::Spec;
 use rankwise::experiment::directory::REPORT;
 use std::path::PathBuf;
 
-/// The experiment that is run, built into the program.
-const QUICK: &str = include_str!("../../demo/quick.toml");
+/// The experiment, embedded in the program.
+const QUICK: &str = include_str!("../../../../experiments/quick.toml");
 
-/// Run every learner on embedded data, in under a minute: a leaderboard and an HTML report.
+/// Run every learner on embedded data in under a minute, and write a leaderboard and an HTML report.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  rankwise demo\n  rankwise demo -o my-demo --seed 7")]
 pub(crate) struct Demo {
     /// The directory to write to
     #[arg(short, long, default_value = "rankwise-demo", value_name = "DIR")]
     output: PathBuf,
 
-    /// The seed of everything left to chance
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// Print the findings for machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

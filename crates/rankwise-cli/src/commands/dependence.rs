@@ -8,41 +8,44 @@ use rankwise::models::insight::{Dependence as Request, PartialDependence, write_
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Tell how scores depend on one or two features: mean scores for given values.
+/// Show how scores depend on one or two features (partial dependence).
 #[derive(Args)]
-#[command(after_help = "The mean is over documents that are all given the same value (partial dependence). \
-    Values are those of the data or, where there are many, their quantiles; `missing` is one where some are.\n\n\
+#[command(
+    after_help = "For each value of the feature, all documents are given that value, and their scores are averaged. \
+    The values are those in the data, or quantiles of them if there are more than --points. `missing` is a value, too, \
+    if some documents lack the feature.\n\n\
     Examples:\n  rankwise dependence model.json test.txt --feature 25\n  \
     rankwise dependence model.json test.txt --feature bm25 --points 50 --json\n  \
-    rankwise dependence model.json test.txt --feature 25 --feature 3 -o pd.csv")]
+    rankwise dependence model.json test.txt --feature 25 --feature 3 -o pd.csv"
+)]
 pub(crate) struct Dependence {
     /// The model
     model: PathBuf,
 
-    /// The data
+    /// The data to average over
     file: PathBuf,
 
-    /// The feature, by its name or number; a second one for both together
+    /// The feature, by name or number; give it twice for a pair of features
     #[arg(long = "feature", value_name = "NAME", required = true)]
     features: Vec<String>,
 
-    /// The most values of a feature
+    /// Maximum number of values per feature
     #[arg(long, default_value_t = Request::default().points, value_name = "N")]
     points: usize,
 
-    /// The most documents to average over, drawn by the seed where there are more
+    /// Maximum number of documents to average over; a random sample is taken if there are more
     #[arg(long, default_value_t = Request::default().documents, value_name = "N")]
     documents: usize,
 
-    /// The seed of the documents drawn
-    #[arg(long, default_value_t = 0)]
+    /// Random seed
+    #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
-    /// Write CSV to a file
+    /// Write a CSV file
     #[arg(short, long, value_name = "OUT", conflicts_with = "json")]
     output: Option<PathBuf>,
 
@@ -52,7 +55,11 @@ pub(crate) struct Dependence {
 
 impl Dependence {
     pub(crate) fn run(self) -> Result<()> {
-        ensure!(self.features.len() <= 2, "--feature is given {} times; at most two", self.features.len());
+        ensure!(
+            self.features.len() <= 2,
+            "--feature is given {} times; it can be given once or twice",
+            self.features.len()
+        );
         if let Some(out) = &self.output {
             output::keep_apart("the model", &self.model, out)?;
             output::keep_apart("the data", &self.file, out)?;

@@ -1,56 +1,66 @@
+use crate::content::{Content, Opened, open_all};
 use crate::input::{Input, note_width};
-use crate::measuring::Measuring;
+use crate::metric_args::MetricArgs;
 use crate::{output, table};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgGroup, Args};
-use rankwise::data::{Topics, join, read_qrels, read_run, read_scores};
+use rankwise::data::trec::{Judged, JudgedQuery};
+use rankwise::data::{Topics, join};
 use rankwise::metrics::{DocumentIds, Evaluation, JudgedList, Metric, evaluate, evaluate_lists};
-use rankwise::models::Ranker;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Measure a ranking: of a model, of a file of scores, or of a TREC run.
+/// Evaluate a model, a score file or a TREC run on judged data.
 #[derive(Args)]
-#[command(group(ArgGroup::new("ranking").required(true).args(["model", "scores", "run"])))]
-#[command(after_help = "FILE is judged data for --model and --scores, and TREC qrels for --run.\n\n\
-    Examples:\n  rankwise eval test.txt --model model.json\n  \
-    rankwise eval test.txt --scores scores.txt --metrics ndcg@1..10,map --preset letor\n  \
-    rankwise eval qrels.txt --run bm25.run --preset trec --metrics map,ndcg@10,recall@100\n  \
-    rankwise eval test.txt --model model.json --per-query --json > values.json")]
+#[command(group(ArgGroup::new("kind").args(["model", "scores", "run"])))]
+#[command(
+    override_usage = "rankwise eval [OPTIONS] <MODEL> <FILE>",
+    after_help = "The content of MODEL decides whether it is a model, a score file or a TREC run.\n\n\
+    Examples:\n  rankwise eval model.json test.txt\n  \
+    rankwise eval scores.txt test.txt --metrics ndcg@1..10,map --preset letor\n  \
+    rankwise eval bm25.run qrels.txt --preset trec \\\n      --metrics map,ndcg@10,recall@100\n  \
+    rankwise eval model.json test.txt --per-query --json > values.json\n  \
+    rankwise score model.json test.txt | rankwise eval - test.txt"
+)]
 pub(crate) struct Eval {
-    /// The judged data, or TREC qrels for --run
-    file: PathBuf,
+    /// A model, a file with one score per document in the order of FILE, or a TREC run
+    #[arg(value_name = "MODEL")]
+    first: PathBuf,
 
-    /// A model to score with
+    /// The judged data; for a TREC run, TREC qrels
+    #[arg(value_name = "FILE")]
+    second: Option<PathBuf>,
+
+    /// In place of MODEL: a model
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
-    /// A file with one score per document, in the order of the data
+    /// In place of MODEL: a file with one score per document
     #[arg(long, value_name = "SCORES")]
     scores: Option<PathBuf>,
 
-    /// A TREC run, with FILE the qrels
+    /// In place of MODEL: a TREC run
     #[arg(long, value_name = "RUN")]
     run: Option<PathBuf>,
 
-    /// Count judged topics that the run lacks as empty lists, as trec_eval -c does
-    #[arg(long, requires = "run")]
+    /// Count judged topics that are not in the run as empty rankings, like trec_eval -c
+    #[arg(long)]
     complete: bool,
 
-    /// The measures, with commas between
-    #[arg(long, default_value = "ndcg@10,map,mrr,p@10,err", value_name = "MEASURES")]
+    /// The metrics, separated by commas; see `rankwise metrics`
+    #[arg(long, alias = "metric", default_value = "ndcg@10,map,mrr,p@10,err", value_name = "METRICS")]
     metrics: String,
 
-    /// Show every query
+    /// Show the values of every query
     #[arg(long)]
     per_query: bool,
 
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
-    measuring: Measuring,
+    metric_args: MetricArgs,
 
     #[command(flatten)]
     reading: Input,
@@ -58,20 +68,27 @@ pub(crate) struct Eval {
 
 impl Eval {
     pub(crate) fn run(self) -> Result<()> {
-        let metrics = self.measuring.metrics(&self.metrics)?;
-        let evaluation = match (&self.run, &self.model, &self.scores) {
-            (Some(run), _, _) => self.evaluate_run(run, &metrics)?,
-            (_, Some(model), _) => {
-                let ranker = Ranker::load(model)?;
-                let data = self.reading.counting_from(ranker.columns.first_id).read(&self.file)?;
+        let metrics = self.metric_args.metrics(&self.metrics)?;
+        let (system, file) = self.open()?;
+        ensure!(
+            !self.complete || system.content == Content::Run,
+            "--complete is for TREC runs, and {} is {}",
+            system.path.display(),
+            system.content.in_words()
+        );
+        check_file(&system, &file)?;
+        let evaluation = match system.content {
+            Content::Run => self.evaluate_run(system, file, &metrics)?,
+            Content::Model => {
+                let ranker = system.model()?;
+                let data = self.reading.counting_from(ranker.columns.first_id).read_opened(file.file)?;
                 note_width(&ranker, &data);
                 evaluate(&data, &ranker.score(&data)?, &metrics)?
             }
-            (_, _, Some(scores)) => {
-                let data = self.reading.read_unmoved(&self.file)?;
-                evaluate(&data, &read_scores(scores, data.len())?, &metrics)?
+            _ => {
+                let data = self.reading.read_opened_in_order(&file.path, file.file)?;
+                evaluate(&data, &system.file.scores(data.len())?, &metrics)?
             }
-            _ => unreachable!("the arguments require one of them"),
         };
         output::notes(&evaluation.notes());
         if self.json {
@@ -80,28 +97,42 @@ impl Eval {
         output::print(&self.as_text(&evaluation)?)
     }
 
-    fn evaluate_run(&self, run: &Path, metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
+    /// What to evaluate, and on what.
+    fn open(&self) -> Result<(Opened, Opened)> {
+        let given =
+            [(&self.model, Content::Model), (&self.scores, Content::Scores), (&self.run, Content::Run)];
+        let given = given.into_iter().find_map(|(path, content)| Some((path.as_deref()?, content)));
+        let (system, file) = match (given, &self.second) {
+            (Some((path, _)), None) => (path, &*self.first),
+            (None, Some(second)) => (&*self.first, &**second),
+            (Some(_), Some(second)) => bail!(
+                "with --model, --scores or --run, the data is the only other argument, and there are two: {} and {}",
+                self.first.display(),
+                second.display()
+            ),
+            (None, None) => bail!(
+                "give what to evaluate, then the data: `rankwise eval MODEL {0}`, where MODEL may also be a score \
+                 file or a TREC run (or `rankwise eval {0} --model MODEL`)",
+                self.first.display()
+            ),
+        };
+        let mut opened = open_all(&[system, file])?.into_iter();
+        let (mut system, file) = opened.next().zip(opened.next()).context("two files were opened")?;
+        match given {
+            // A flag overrides the detected content.
+            Some((_, content)) => system.content = content,
+            None if !system.content.ranks() => bail!(cannot_rank(&system, &file)),
+            None => {}
+        }
+        Ok((system, file))
+    }
+
+    fn evaluate_run(&self, run: Opened, qrels: Opened, metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
         let topics = if self.complete { Topics::AllJudged } else { Topics::InBoth };
-        let judged = join(&read_qrels(&self.file)?, &read_run(run)?, topics);
-        ensure!(
-            !judged.queries.is_empty(),
-            "no topic of the run {} is judged in {}",
-            run.display(),
-            self.file.display()
-        );
-        output::notes(&judged.notes);
-        let lists: Vec<JudgedList<'_>> = judged
-            .queries
-            .iter()
-            .map(|q| JudgedList {
-                id: &q.id,
-                labels: &q.labels,
-                scores: &q.scores,
-                document_ids: DocumentIds::List(&q.document_ids),
-                weight: 1.0,
-            })
-            .collect();
-        Ok(evaluate_lists(&lists, metrics)?)
+        let Judged { queries, notes, .. } = join(&qrels.file.qrels()?, &run.file.run()?, topics);
+        ensure!(!queries.is_empty(), no_common_topic(&run.path, &qrels.path));
+        output::notes(&notes);
+        Ok(evaluate_lists(&queries.iter().map(judged_list).collect::<Vec<_>>(), metrics)?)
     }
 
     fn as_json(&self, evaluation: &Evaluation) -> Result<serde_json::Value> {
@@ -113,7 +144,7 @@ impl Eval {
             .collect();
         let mut value = json!({
             "queries": evaluation.query_ids.len(),
-            "conventions": self.measuring.conventions()?,
+            "conventions": self.metric_args.conventions()?,
             "means": means,
             "notes": evaluation.notes(),
         });
@@ -134,20 +165,73 @@ impl Eval {
 
     fn as_text(&self, evaluation: &Evaluation) -> Result<String> {
         let body = if self.per_query { per_query(evaluation) } else { means(evaluation) };
-        let conventions = self.measuring.conventions()?.describe().join(" ");
+        let conventions = self.metric_args.conventions()?.describe().join(" ");
         Ok(format!(
             "{body}\n{}\n",
             table::wrap(&format!(
                 "{}; {}: {conventions}",
                 output::count(evaluation.query_ids.len(), "query", "queries"),
-                self.measuring.describe()
+                self.metric_args.describe()
             ))
         ))
     }
 }
 
+/// Why `system` cannot be evaluated, with the other order where that would do.
+fn cannot_rank(system: &Opened, file: &Opened) -> String {
+    let (path, other) = (system.path.display(), file.path.display());
+    let found = system.content.in_words();
+    if file.content.ranks() {
+        format!(
+            "{path} is {found} and {other} is {}; give them in the other order, the data last",
+            file.content.in_words()
+        )
+    } else {
+        format!(
+            "{path} is {found}, and a model, a score file or a TREC run is needed there; if it is one of them, use \
+             --model, --scores or --run"
+        )
+    }
+}
+
+/// Refuses judgements that cannot go with what is evaluated. What is only unknown is left to its reader.
+pub(super) fn check_file(system: &Opened, file: &Opened) -> Result<()> {
+    let (path, judged) = (system.path.display(), file.path.display());
+    match (system.content, file.content) {
+        (Content::Run, Content::Data) => bail!(
+            "{path} is a TREC run and {judged} is a data file; runs need TREC qrels, which `rankwise convert {judged} \
+             OUT.qrels` makes"
+        ),
+        (Content::Model | Content::Scores, Content::Qrels) => bail!(
+            "{judged} holds TREC qrels, and {path} is {}; qrels go with TREC runs, which `rankwise score --format \
+             trec` makes",
+            system.content.in_words()
+        ),
+        (_, Content::Model | Content::Scores | Content::Run) => bail!(
+            "{judged} is {}; the last argument must be judged data, or TREC qrels for a TREC run",
+            file.content.in_words()
+        ),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn no_common_topic(run: &Path, qrels: &Path) -> String {
+    format!("no topic of the run {} is judged in {}", run.display(), qrels.display())
+}
+
+/// A judged topic, ready to be evaluated.
+pub(super) fn judged_list(query: &JudgedQuery) -> JudgedList<'_> {
+    JudgedList {
+        id: &query.id,
+        labels: &query.labels,
+        scores: &query.scores,
+        document_ids: DocumentIds::List(&query.document_ids),
+        weight: 1.0,
+    }
+}
+
 fn means(evaluation: &Evaluation) -> String {
-    let mut table = table::Columns::new(&["measure", ">mean"]);
+    let mut table = table::Columns::new(&["metric", ">mean"]);
     for (m, name) in evaluation.metrics.iter().enumerate() {
         table.row([name.clone(), shown(evaluation.mean(m))]);
     }

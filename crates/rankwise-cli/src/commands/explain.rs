@@ -10,14 +10,14 @@ use rankwise::rank::Ranking;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Tell why documents have their scores: what each feature contributes.
+/// Explain the scores of documents by the contribution of each feature.
 #[derive(Args)]
 #[command(
-    after_help = "For trees the contributions are exact Shapley values (TreeSHAP, path-dependent): beside \
-    the base, the mean score in training, they sum to the score. For a linear model they are weight times value, \
-    beside the bias. Values are shown as the model sees them, scaled.\n\n\
+    after_help = "For trees, contributions are exact Shapley values (path-dependent TreeSHAP): the base value, \
+    which is the mean score in training, and all contributions sum to the score. For a linear model, a contribution is \
+    weight times value, and the base is the bias. Feature values are shown as scaled for the model.\n\n\
     Examples:\n  rankwise explain model.json test.txt --document 7\n  \
-    rankwise explain model.json test.txt --query 42 --top 5\n  \
+    rankwise explain model.json test.txt --query 42 --depth 3 --top 5\n  \
     rankwise explain model.json test.txt --query 42 --json\n  \
     rankwise explain model.json test.txt -o contributions.csv"
 )]
@@ -25,34 +25,34 @@ pub(crate) struct Explain {
     /// The model
     model: PathBuf,
 
-    /// The data
+    /// The data with the documents to explain
     file: PathBuf,
 
-    /// One document: its place in the data, from 1
+    /// Explain one document: its number in the data, from 1
     #[arg(long, value_name = "N", conflicts_with = "query")]
     document: Option<usize>,
 
-    /// The documents of one query that the model puts first
+    /// Explain the top-ranked documents of this query
     #[arg(long, value_name = "ID")]
     query: Option<String>,
 
-    /// How many documents of the query; 0 for all
+    /// How many documents of the query to explain, from the top; 0 for all
     #[arg(long, default_value_t = 3, value_name = "K", requires = "query")]
+    depth: usize,
+
+    /// How many features to show per document; 0 for all
+    #[arg(long, alias = "features", default_value_t = 10, value_name = "N")]
     top: usize,
 
-    /// How many of the largest contributions to show; 0 for all
-    #[arg(long, default_value_t = 10, value_name = "N")]
-    features: usize,
-
-    /// For machines
+    /// Print JSON
     #[arg(long, conflicts_with_all = ["csv", "output"])]
     json: bool,
 
-    /// CSV, a line for each document and a column for each feature
+    /// Print CSV: one line per document, one column per feature
     #[arg(long)]
     csv: bool,
 
-    /// The CSV file to write; standard output when not given
+    /// Write that CSV to a file; without --document or --query, all documents
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -65,7 +65,7 @@ impl Explain {
         let csv = self.csv || self.output.is_some();
         ensure!(
             csv || self.document.is_some() || self.query.is_some(),
-            "say what to explain: --document N, --query ID, or all documents with --csv or -o OUT"
+            "choose what to explain: --document N, --query ID, or all documents with --csv or -o OUT"
         );
         if let Some(out) = &self.output {
             output::keep_apart("the model", &self.model, out)?;
@@ -92,10 +92,9 @@ impl Explain {
             let documents: Vec<_> = explained.iter().map(|e| e.as_json(&data, &ranker)).collect();
             return output::print_json(&json!({ "base": explainer.base(), "documents": documents }));
         }
-        let texts: Vec<String> = explained
-            .iter()
-            .map(|e| e.as_text(&data, &ranker, self.features, (explainer.base_name(), explainer.base())))
-            .collect();
+        let base = explainer.base_name();
+        let texts: Vec<String> =
+            explained.iter().map(|e| e.as_text(&data, &ranker, self.top, (base, explainer.base()))).collect();
         output::print(&texts.join("\n"))
     }
 
@@ -116,7 +115,7 @@ impl Explain {
         let ranking = Ranking::by_scores(&scores[query.range()]);
         let first = query.range().start;
         let order = ranking.order().iter().map(|&i| first + i as usize);
-        Ok(order.take(shown(self.top, query.len())).collect())
+        Ok(order.take(shown(self.depth, query.len())).collect())
     }
 }
 
@@ -124,7 +123,7 @@ impl Explain {
 struct Explained {
     document: usize,
     query: usize,
-    /// Its place in the ranking of its query, from 1.
+    /// Its rank in its query, from 1.
     rank: usize,
     score: f64,
     contributions: Vec<f64>,
@@ -139,7 +138,7 @@ impl Explained {
     }
 
     fn value(&self, data: &Dataset, column: usize) -> f32 {
-        // A column that the data lacks is 0.
+        // Features that the data lacks are 0.
         if column < data.width() { data.row(self.document).get(column) } else { 0.0 }
     }
 
@@ -173,7 +172,7 @@ impl Explained {
         }
         if !rest.is_empty() {
             let sum = rest.iter().map(|&column| self.contributions[column]).sum();
-            let others = output::count(rest.len(), "smaller one", "smaller ones");
+            let others = output::count(rest.len(), "more feature", "more features");
             table.row([others, String::new(), signed(sum)]);
         }
         table.row([base.0.to_string(), String::new(), signed(base.1)]);

@@ -1,6 +1,6 @@
 use crate::input::Input;
 use crate::insight::{open, shown};
-use crate::measuring::Measuring;
+use crate::metric_args::MetricArgs;
 use crate::{output, table};
 use anyhow::Result;
 use clap::Args;
@@ -9,11 +9,11 @@ use rankwise::models::insight::{Permutation, PermutationImportance, Splits, spli
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Tell how much each feature matters: how far a measure drops when it is shuffled.
+/// Show how important each feature is: how much a metric drops when the feature is shuffled.
 #[derive(Args)]
 #[command(
-    after_help = "Each feature in turn is shuffled over all documents, several times, and the model's \
-    rankings are measured again. Gain and splits are what the trees say themselves.\n\n\
+    after_help = "Permutation importance: each feature in turn is shuffled over all documents, several times, and the \
+    model is evaluated again. For trees, total gain and number of splits are shown, too.\n\n\
     Examples:\n  rankwise importance model.json test.txt\n  \
     rankwise importance model.json test.txt --metric map --repeats 20\n  \
     rankwise importance model.json test.txt --json | jq \".features[:10]\""
@@ -22,31 +22,31 @@ pub(crate) struct Importance {
     /// The model
     model: PathBuf,
 
-    /// The judged data
+    /// The judged data to evaluate on
     file: PathBuf,
 
-    /// The measure
-    #[arg(long, default_value = "ndcg@10", value_name = "MEASURE")]
+    /// The metric
+    #[arg(long, alias = "metrics", default_value = "ndcg@10", value_name = "METRIC")]
     metric: String,
 
-    /// How often to shuffle each feature
+    /// Number of shuffles per feature
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
 
-    /// The seed of the shuffles
-    #[arg(long, default_value_t = 0)]
+    /// Random seed
+    #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
     /// How many features to show; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
     top: usize,
 
-    /// For machines, all features
+    /// Print JSON, with all features
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
-    measuring: Measuring,
+    metric_args: MetricArgs,
 
     #[command(flatten)]
     reading: Input,
@@ -54,7 +54,7 @@ pub(crate) struct Importance {
 
 impl Importance {
     pub(crate) fn run(self) -> Result<()> {
-        let metric = self.measuring.metric(&self.metric)?;
+        let metric = self.metric_args.metric(&self.metric)?;
         let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
         let permutation = Permutation { metric, repeats: self.repeats as usize, seed: self.seed };
         let found =
@@ -80,7 +80,7 @@ impl Importance {
         });
         Ok(json!({
             "metric": found.shuffled.metric,
-            "conventions": self.measuring.conventions()?,
+            "conventions": self.metric_args.conventions()?,
             "value": found.shuffled.value,
             "repeats": self.repeats,
             "seed": self.seed,
@@ -89,7 +89,7 @@ impl Importance {
     }
 
     fn as_text(&self, found: &Found, ranker: &Ranker, queries: usize) -> Result<String> {
-        let mut headers = vec!["feature", ">drop", ">±"];
+        let mut headers = vec!["feature", ">drop", ">std dev"];
         if found.splits.is_some() {
             headers.extend([">gain", ">splits"]);
         }
@@ -113,25 +113,25 @@ impl Importance {
             n => format!("and {}: --top 0 shows all\n", output::count(n, "more feature", "more features")),
         };
         let explained = table::wrap(&format!(
-            "{} is {} on {}; drop: its mean fall over {} of a feature, ±: the standard deviation of one; {}",
+            "{} is {} on {}. drop: its mean decrease over {} of the feature; std dev: standard deviation of the decrease; {}",
             found.shuffled.metric,
             table::four(found.shuffled.value),
             output::count(queries, "query", "queries"),
             output::count(self.repeats as usize, "shuffle", "shuffles"),
-            self.measuring.describe()
+            self.metric_args.describe()
         ));
         Ok(format!("{}{rest}\n{explained}\n", table.render()))
     }
 }
 
-/// What shuffles say of every feature and, where the model has trees, what those say.
+/// The permutation importance of every feature and, for trees, its gain and splits.
 struct Found {
     shuffled: PermutationImportance,
     splits: Option<Vec<Splits>>,
 }
 
 impl Found {
-    /// The features, the largest drop first, then the largest gain.
+    /// The features by descending drop, then by descending gain.
     fn order(&self) -> Vec<usize> {
         let gain = |column: usize| self.splits.as_ref().map_or(0.0, |splits| splits[column].gain);
         let drop = |column: usize| self.shuffled.drops[column].mean;

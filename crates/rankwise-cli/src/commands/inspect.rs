@@ -1,10 +1,11 @@
+use crate::content::load_model;
 use crate::{network, output, table, trees};
 use anyhow::{Result, bail};
 use clap::Args;
 use rankwise::models::{LinearModel, Model, OrdinalModel, Ranker};
 use std::path::PathBuf;
 
-/// Tell what a model is: learner, parameters, training record, weights, trees or layers.
+/// Show a model: learner, parameters, training record, and weights, trees or layers.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  rankwise inspect model.json\n  rankwise inspect trees.json --tree 1\n  \
@@ -14,22 +15,22 @@ pub(crate) struct Inspect {
     /// The model
     model: PathBuf,
 
-    /// How many of the largest weights, or most important features, to show; 0 for all
+    /// How many features to show, by weight or importance; 0 for all
     #[arg(long, default_value_t = 20, value_name = "N")]
     top: usize,
 
-    /// Show one tree, counted from 1
+    /// Show one tree, numbered from 1
     #[arg(long, value_name = "N", conflicts_with = "top")]
     tree: Option<usize>,
 
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Inspect {
     pub(crate) fn run(self) -> Result<()> {
-        let ranker = Ranker::load(&self.model)?;
+        let ranker = load_model(&self.model)?;
         if let Some(number) = self.tree {
             return self.show_tree(&ranker, number);
         }
@@ -52,7 +53,7 @@ impl Inspect {
 
     fn show_tree(&self, ranker: &Ranker, number: usize) -> Result<()> {
         let Model::Trees(ensemble) = &ranker.model else {
-            bail!("{} is not made of trees, so that --tree has nothing to show", self.model.display());
+            bail!("{} is not a model of trees, so there is no tree to show", self.model.display());
         };
         let tree = trees::tree(ensemble, number)?;
         if self.json {
@@ -66,15 +67,21 @@ fn summary(ranker: &Ranker) -> String {
     let record = &ranker.record;
     let mut lines = table::Columns::new(&["", ""]).headless();
     lines.row(["learner", &format!("{} ({})", ranker.learner.title, ranker.learner.name)]);
-    lines.row(["from", &ranker.learner.citations.join(", ")]);
+    lines.row(["reference", &table::citations(&ranker.learner.citations)]);
     let parameters: Vec<String> = ranker.parameters.iter().map(|(k, v)| format!("{k}={v}")).collect();
     lines.row(["parameters", &parameters.join(" ")]);
-    lines.row(["measure", &ranker.metric]);
+    lines.row(["metric", &ranker.metric]);
     lines.row(["seed", &ranker.seed.to_string()]);
     let scaling = ranker.normalizer.as_ref().map_or("none".to_string(), |n| n.to_string());
     lines.row(["scaling", &scaling]);
     let (first, last) = (ranker.columns.name(0), ranker.columns.name(ranker.model.width() - 1));
-    lines.row(["features", &format!("{}, from {first} to {last}", ranker.model.width())]);
+    lines.row([
+        "features",
+        &match ranker.model.width() {
+            1 => format!("1: {first}"),
+            width => format!("{width}, from {first} to {last}"),
+        },
+    ]);
     let rounds = output::count(record.rounds as usize, "round", "rounds");
     lines.row(["training", &format!("{} after {rounds}", record.outcome.in_words())]);
     for (name, value) in &record.figures {
@@ -87,7 +94,7 @@ fn summary(ranker: &Ranker) -> String {
     lines.render()
 }
 
-/// The largest weights, `top` of them or for 0 all.
+/// The `top` largest weights; 0 stands for all.
 fn largest(weights: &[f64], ranker: &Ranker, top: usize) -> String {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
@@ -103,7 +110,7 @@ fn largest(weights: &[f64], ranker: &Ranker, top: usize) -> String {
     format!("{}{rest}", table.render())
 }
 
-/// Which scores are predicted to have which grade.
+/// The ranges of scores for which each grade is predicted.
 fn steps(thresholds: &[f64], grades: &[f32]) -> String {
     let mut table = table::Columns::new(&[">grade", ">from score", ">to below"]);
     for (i, grade) in grades.iter().enumerate() {

@@ -71,7 +71,7 @@ fn describe(entry: &LearnerEntry, scorer: Option<ScorerKind>, parameters: Vec<Pa
         card.title,
         card.name,
         table::wrap(card.summary),
-        card.citations.join(", ")
+        table::citations(card.citations)
     );
     let (of_scorer, own): (Vec<Parameter>, Vec<Parameter>) =
         parameters.into_iter().partition(|p| p.of_scorer);

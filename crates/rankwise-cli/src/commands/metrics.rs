@@ -4,14 +4,14 @@ use clap::Args;
 use rankwise::metrics::{METRICS, MetricEntry, PRESETS, find};
 use serde_json::json;
 
-/// List the measures and the presets, or one measure in full.
+/// List the metrics and presets, or describe one metric.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  rankwise metrics\n  rankwise metrics ndcg\n  rankwise metrics --json")]
 pub(crate) struct Metrics {
-    /// A measure's name
+    /// Name of a metric, to describe it
     name: Option<String>,
 
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -37,39 +37,48 @@ fn presets_json() -> Vec<serde_json::Value> {
 }
 
 fn list() -> String {
-    let mut metrics = table::Columns::new(&["measure", "what it is"]);
+    let mut metrics = table::Columns::new(&["metric", "definition"]);
     for entry in METRICS {
         let cut = if entry.cut { "[@k]" } else { "" };
-        metrics.row([format!("{}{cut}", entry.card.name), entry.card.summary.to_string()]);
+        let names = match &*other_names(entry) {
+            "" => String::new(),
+            names => format!(" Also: {names}."),
+        };
+        metrics.row([format!("{}{cut}", entry.card.name), format!("{}{names}", entry.card.summary)]);
     }
-    let mut presets = table::Columns::new(&["preset", "its conventions"]);
+    let mut presets = table::Columns::new(&["preset", "conventions"]);
     for preset in PRESETS {
         presets.row([preset.card.name, preset.card.summary]);
     }
     format!(
-        "{}\n{}\nA measure is written name[@k][:key=value]…, as in ndcg@10:gain=linear or p@1..5;\n\
-         rankwise metrics NAME tells its options.\n",
+        "{}\n{}\nSyntax of a metric: name[@k][:key=value]…, as in ndcg@10:gain=linear or p@1..5.\n\
+         `rankwise metrics NAME` shows its options.\n",
         metrics.render(),
         presets.render()
     )
+}
+
+/// The other names that a metric accepts.
+fn other_names(entry: &MetricEntry) -> String {
+    entry.aliases.join(", ")
 }
 
 fn describe(entry: &MetricEntry) -> String {
     let card = &entry.card;
     let mut lines = table::Columns::new(&["", ""]).headless();
     let cut = if entry.cut { "[@k]" } else { "" };
-    lines.row(["written", &format!("{}{cut}", card.name)]);
+    lines.row(["syntax", &format!("{}{cut}", card.name)]);
     if !entry.aliases.is_empty() {
-        lines.row(["also", &entry.aliases.join(", ")]);
+        lines.row(["also accepted", &other_names(entry)]);
     }
-    lines.row(["meaning", card.summary]);
-    let greatest = entry.range.1.map_or("no upper limit".to_string(), |g| g.to_string());
-    lines.row(["range", &format!("{} to {greatest}", entry.range.0)]);
+    lines.row(["definition", card.summary]);
+    let maximum = entry.range.1.map_or("no upper limit".to_string(), |g| g.to_string());
+    lines.row(["range", &format!("{} to {maximum}", entry.range.0)]);
     lines.row(["undefined", entry.empty]);
     let options: Vec<&str> = entry.options.iter().copied().chain(["empty", "ties", "scores"]).collect();
     lines.row(["options", &options.join(", ")]);
     if !card.citations.is_empty() {
-        lines.row(["from", &card.citations.join(", ")]);
+        lines.row(["reference", &table::citations(card.citations)]);
     }
     format!("{}\n\n{}", card.title, lines.render())
 }

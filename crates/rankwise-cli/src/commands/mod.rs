@@ -27,7 +27,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use std::process::ExitCode;
 
-/// What the tool can be asked to do.
+/// The subcommands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Demo(demo::Demo),

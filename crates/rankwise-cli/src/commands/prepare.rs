@@ -5,30 +5,31 @@ use clap::Args;
 use rankwise::data::{CleanReport, Cleaner, Normalizer, write};
 use std::path::PathBuf;
 
-/// Scale and clean data, with a report of what was dropped.
+/// Clean and scale data, and report what was dropped.
 #[derive(Args)]
-#[command(after_help = "Cleaning comes before scaling when both are asked for.\n\n\
+#[command(after_help = "With both --clean and --normalize, the data is cleaned first.\n\n\
     Examples:\n  rankwise prepare train.txt -o scaled.txt --normalize min-max\n  \
-    rankwise prepare train.txt -o clean.txt --clean zero-rows,conflicts,empty-queries\n  \
+    rankwise prepare train.txt -o clean.txt \\\n      --clean zero-rows,conflicts,empty-queries\n  \
     rankwise prepare train.txt -o clean.txt --clean near:side=bad:cosine=0.995")]
 pub(crate) struct Prepare {
-    /// The data to read
+    /// The data to prepare
+    #[arg(value_name = "FILE")]
     input: PathBuf,
 
     /// The file to write
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
-    /// Scale each query's features: min-max, z-score, log, or several with commas
+    /// Scale the features within each query: min-max, z-score, log, or several separated by commas
     #[arg(long, value_name = "HOW")]
     normalize: Option<String>,
 
-    /// Drop documents and queries by steps with commas between, in order: zero-rows, conflicts, near,
-    /// empty-queries, or papers for all four; each may have options, as in near:side=bad:cosine=0.995
+    /// Drop documents and queries in these steps, separated by commas: zero-rows, conflicts, near, empty-queries; or
+    /// papers for all four. A step may have options, as in near:side=bad:cosine=0.995
     #[arg(long, value_name = "STEPS")]
     clean: Option<String>,
 
-    /// Report for machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
@@ -39,9 +40,12 @@ pub(crate) struct Prepare {
 impl Prepare {
     pub(crate) fn run(self) -> Result<()> {
         if self.normalize.is_none() && self.clean.is_none() {
-            bail!("say what to do: --normalize min-max, --clean papers, or both");
+            bail!("choose what to do: --normalize min-max, --clean papers, or both");
         }
-        ensure!(!(self.json && self.output.as_os_str() == "-"), "--json and -o - both want standard output");
+        ensure!(
+            !(self.json && self.output.as_os_str() == "-"),
+            "--json and `-o -` would both write to standard output; give -o a file"
+        );
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
         let cleaner = self.clean.as_deref().map(Cleaner::parse).transpose()?;
         let mut data = self.reading.read(&self.input)?;
@@ -71,8 +75,7 @@ impl Prepare {
 }
 
 fn table_of(report: &CleanReport) -> String {
-    let mut table =
-        table::Columns::new(&["step", ">documents dropped", ">queries dropped", "of grade", "how"]);
+    let mut table = table::Columns::new(&["dropped by", ">documents", ">queries", "by label", "options"]);
     for dropped in &report.steps {
         let grades: Vec<String> = dropped.grades.iter().map(|(g, n)| format!("{g}: {n}")).collect();
         let (name, options) = dropped.step.split_once(':').unwrap_or((&dropped.step, ""));
@@ -85,7 +88,7 @@ fn table_of(report: &CleanReport) -> String {
         ]);
     }
     format!(
-        "{}\n{} of {} and {} of {} are left.\n",
+        "{}\n{} of {} and {} of {} remain.\n",
         table.render(),
         output::thousands(report.documents_after),
         output::count(report.documents_before, "document", "documents"),

@@ -1,12 +1,12 @@
+use crate::content::load_model;
 use crate::input::{Input, note_width};
 use crate::{interrupt, output};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use rankwise::data::{write_grades, write_run, write_scores};
-use rankwise::models::Ranker;
 use std::path::PathBuf;
 
-/// Score documents with a model: one score per document, in input order.
+/// Score documents with a model: one score per document, in the order of FILE.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  rankwise score model.json test.txt > scores.txt\n  \
     rankwise score model.json test.txt --format trec -o test.run\n  \
@@ -18,11 +18,11 @@ pub(crate) struct Score {
     /// The data to score
     file: PathBuf,
 
-    /// The file to write; standard output when not given
-    #[arg(short, long, default_value = "-", value_name = "OUT")]
+    /// The file to write. Default: standard output
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "OUT")]
     output: PathBuf,
 
-    /// Scores alone, or a TREC run
+    /// One score per line, or a TREC run
     #[arg(long, default_value = "plain", value_name = "FORMAT")]
     format: ScoreFormat,
 
@@ -30,7 +30,7 @@ pub(crate) struct Score {
     #[arg(long, default_value = "rankwise", value_name = "TAG")]
     tag: String,
 
-    /// Predicted grades in place of scores, by a model with thresholds (oc-svm, prank)
+    /// Write predicted grades instead of scores; for models with thresholds (oc-svm, prank)
     #[arg(long, conflicts_with_all = ["format", "tag"])]
     grades: bool,
 
@@ -48,8 +48,8 @@ impl Score {
     pub(crate) fn run(self) -> Result<()> {
         output::keep_apart("the model", &self.model, &self.output)?;
         output::keep_apart("the data", &self.file, &self.output)?;
-        let ranker = Ranker::load(&self.model)?;
-        let data = self.reading.counting_from(ranker.columns.first_id).read_unmoved(&self.file)?;
+        let ranker = load_model(&self.model)?;
+        let data = self.reading.counting_from(ranker.columns.first_id).read_in_order(&self.file)?;
         note_width(&ranker, &data);
         if self.grades {
             let grades = ranker.grades(&data)?;

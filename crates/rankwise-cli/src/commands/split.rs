@@ -5,43 +5,47 @@ use clap::Args;
 use rankwise::data::{Dataset, Folds, SplitOrder, split, write};
 use std::path::{Path, PathBuf};
 
-/// Split data by query: into shares, parts, or train/valid/test folds.
+/// Split data by query: by fractions, into equal parts, or into cross-validation folds.
 #[derive(Args)]
 #[command(
-    after_help = "A query is never split. Queries are shuffled with the seed unless --in-order is given.\n\n\
-    Examples:\n  rankwise split all.txt -o data --shares 0.6,0.2,0.2    data/train.txt, valid.txt, test.txt\n  \
-    rankwise split all.txt -o data --parts 5               data/S1.txt … data/S5.txt\n  \
-    rankwise split all.txt -o data --folds 5               data/Fold1/{train,valid,test}.txt …"
+    after_help = "The documents of a query stay together. Queries are shuffled unless --in-order is given.\n\n\
+    Examples:\n  rankwise split all.txt -o data --fractions 0.6,0.2,0.2\n      \
+    writes data/train.txt, data/valid.txt and data/test.txt\n  \
+    rankwise split all.txt -o data --parts 5\n      \
+    writes data/S1.txt to data/S5.txt\n  \
+    rankwise split all.txt -o data --folds 5\n      \
+    writes data/Fold1/{train,valid,test}.txt to data/Fold5/…"
 )]
 pub(crate) struct Split {
-    /// The data to read
+    /// The data to split
+    #[arg(value_name = "FILE")]
     input: PathBuf,
 
     /// The directory to write to
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Shares of the queries: two (train, test), three (train, valid, test) or more
-    #[arg(long, value_delimiter = ',', num_args = 1.., value_name = "SHARES", group = "way")]
-    shares: Vec<f64>,
+    /// Fractions of the queries: two (train, test), three (train, valid, test) or more
+    #[arg(long, alias = "shares", value_delimiter = ',', num_args = 1.., value_name = "LIST", group = "way")]
+    fractions: Vec<f64>,
 
-    /// Equal parts
+    /// K parts of equal size
     #[arg(long, value_name = "K", group = "way")]
     parts: Option<usize>,
 
-    /// Folds in which each part is the test part once: K − 2 parts train, one validates, one tests
+    /// K folds for cross-validation. In each, one part of K is for testing, one for validation, the rest for training
     #[arg(long, value_name = "K", group = "way")]
     folds: Option<usize>,
 
-    /// Keep queries in their order instead of shuffling them
+    /// Keep the order of the queries instead of shuffling them
     #[arg(long)]
     in_order: bool,
 
-    /// The seed of the shuffle
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// The ending of the files, which says their format: txt, csv, txt.zst …
+    /// Extension of the files, which decides their format: txt, csv, txt.zst, …
     #[arg(long, default_value = "txt", value_name = "EXTENSION")]
     extension: String,
 
@@ -53,14 +57,14 @@ impl Split {
     pub(crate) fn run(self) -> Result<()> {
         let data = self.reading.read(&self.input)?;
         let order = if self.in_order { SplitOrder::InOrder } else { SplitOrder::Shuffled(self.seed) };
-        match (self.shares.as_slice(), self.parts, self.folds) {
-            (shares @ [_, _, ..], None, None) => {
-                self.write_all(&self.output, &names(shares.len()), split(&data, shares, order)?)
+        match (self.fractions.as_slice(), self.parts, self.folds) {
+            (fractions @ [_, _, ..], None, None) => {
+                self.write_all(&self.output, &names(fractions.len()), split(&data, fractions, order)?)
             }
             (_, Some(k), None) => {
                 if !(2..=data.query_count()).contains(&k) {
                     bail!(
-                        "--parts {k} cannot be: there are {} queries, and 2 parts at least",
+                        "--parts {k} is out of range; it must be at least 2 and at most the number of queries, {}",
                         data.query_count()
                     );
                 }
@@ -68,7 +72,7 @@ impl Split {
                 self.write_all(&self.output, &names, split(&data, &vec![1.0; k], order)?)
             }
             (_, None, Some(k)) => self.write_folds(&data, k, order),
-            _ => bail!("say how to split: --shares 0.6,0.2,0.2, --parts 5 or --folds 5"),
+            _ => bail!("choose how to split: --fractions 0.6,0.2,0.2, --parts 5 or --folds 5"),
         }
     }
 
@@ -83,7 +87,8 @@ impl Split {
     }
 
     fn write_all(&self, directory: &Path, names: &[String], parts: Vec<Dataset>) -> Result<()> {
-        std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("cannot create the directory {}", directory.display()))?;
         for (name, part) in names.iter().zip(parts) {
             let path = directory.join(format!("{name}.{}", self.extension));
             interrupt::will_write(&path);

@@ -5,22 +5,22 @@ use clap::Args;
 use rankwise::data::{self, Stats as Found};
 use std::path::PathBuf;
 
-/// Tell what is in data: queries, grades, features, and what is odd about them.
+/// Summarise data: queries, labels and features, with warnings about what looks wrong.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  rankwise stats train.txt\n  rankwise stats S1.txt S2.txt S3.txt --features\n  \
     rankwise stats train.txt --json | jq .grades"
 )]
 pub(crate) struct Stats {
-    /// The data; several files are taken together
+    /// The data; several files are read as one data set
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Also a line for every feature
+    /// Also show one line per feature
     #[arg(long)]
     features: bool,
 
-    /// For machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
@@ -56,18 +56,18 @@ fn summary(found: &Found) -> String {
     line("queries", output::thousands(found.queries));
     line("documents", output::thousands(found.documents));
     line(
-        "documents a query",
+        "documents per query",
         format!("{} to {}, median {}, mean {:.1}", sizes.min, sizes.max, sizes.median, sizes.mean),
     );
-    line("queries with nothing relevant", output::thousands(found.queries_without_relevant));
-    line("queries of one grade", output::thousands(found.queries_of_one_grade));
-    line("queries of one document", output::thousands(found.queries_of_one_document));
+    line("queries without relevant documents", output::thousands(found.queries_without_relevant));
+    line("queries with one grade only", output::thousands(found.queries_of_one_grade));
+    line("queries with one document", output::thousands(found.queries_of_one_document));
     line("features", output::thousands(found.features));
     line("constant features", columns(&found.constant_features));
-    line("features of the query alone", columns(&found.query_features));
+    line("features constant within queries", columns(&found.query_features));
     let groups: Vec<String> =
         found.duplicate_features.iter().map(|group| names(found, group).replace(", ", " = ")).collect();
-    line("equal features", if groups.is_empty() { "0".into() } else { groups.join("; ") });
+    line("identical features", if groups.is_empty() { "0".into() } else { groups.join("; ") });
     line(
         "missing values",
         format!(
@@ -76,13 +76,13 @@ fn summary(found: &Found) -> String {
             output::count(found.features_with_missing, "feature", "features")
         ),
     );
-    line("repeated documents", output::thousands(found.duplicate_documents));
-    line("of conflicting grades", output::thousands(found.conflicting_documents));
-    line("documents of zeros", output::thousands(found.zero_documents));
+    line("duplicate documents", output::thousands(found.duplicate_documents));
+    line("  with conflicting grades", output::thousands(found.conflicting_documents));
+    line("documents with all features 0", output::thousands(found.zero_documents));
     line(
         "in memory",
         format!(
-            "{}, {:.0} % not zero, {:.1} MB",
+            "{}, {:.0} % nonzero, {:.1} MB",
             found.layout,
             100.0 * found.density,
             found.memory_bytes as f64 / 1e6
@@ -95,18 +95,18 @@ fn summary(found: &Found) -> String {
         (found.has_positions, "positions"),
     ];
     let kept: Vec<&str> = kept.iter().filter(|(has, _)| *has).map(|(_, what)| *what).collect();
-    line("also has", if kept.is_empty() { "nothing else".into() } else { kept.join(", ") });
+    line("also has", if kept.is_empty() { "–".into() } else { kept.join(", ") });
     lines.render()
 }
 
-/// The names of some features, the first ten of them.
+/// The names of the first ten of `columns`.
 fn names(found: &Found, columns: &[usize]) -> String {
     let shown: Vec<&str> = columns.iter().take(10).map(|&c| found.feature_stats[c].name.as_str()).collect();
     format!("{}{}", shown.join(", "), if columns.len() > 10 { " …" } else { "" })
 }
 
 fn grades(found: &Found) -> String {
-    let mut table = table::Columns::new(&[">grade", ">documents", ">share"]);
+    let mut table = table::Columns::new(&[">grade", ">documents", ">fraction"]);
     for grade in &found.grades {
         table.row([
             grade.grade.to_string(),
@@ -118,7 +118,7 @@ fn grades(found: &Found) -> String {
 }
 
 fn features(found: &Found) -> String {
-    let mut table = table::Columns::new(&["feature", ">least", ">greatest", ">mean", ">zero", ">missing"]);
+    let mut table = table::Columns::new(&["feature", ">min", ">max", ">mean", ">zero", ">missing"]);
     for f in &found.feature_stats {
         table.row([
             f.name.clone(),
@@ -132,7 +132,7 @@ fn features(found: &Found) -> String {
     table.render()
 }
 
-/// Five significant digits, without a tail of zeros.
+/// Five significant digits, without trailing zeros.
 fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".into();

@@ -1,6 +1,6 @@
 use crate::input::Input;
-use crate::measuring::Measuring;
-use crate::progress::Progress;
+use crate::metric_args::MetricArgs;
+use crate::progress::ProgressBar;
 use crate::train_args::settings;
 use crate::{interrupt, output, table};
 use anyhow::{Context, Result};
@@ -13,73 +13,74 @@ use rankwise::learners;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Run a study from the papers: its numbers, charts, and what they say; or list the studies.
+/// Reproduce a study from the literature, with numbers, charts and conclusions; or list the studies.
 #[derive(Args)]
 #[command(
-    after_help = "Writes NAME.csv, NAME.json, NAME.svg and NAME.md, in place of those of an earlier run.\n\
-    Ctrl-C stops it and keeps what is finished; a second one ends the program.\n\n\
+    after_help = "Writes NAME.csv, NAME.json, NAME.svg and NAME.md, and replaces those of an earlier run.\n\
+    Ctrl-C stops the study and keeps what is finished; a second Ctrl-C ends the program.\n\n\
     Examples:\n  rankwise study\n  rankwise study c-path -o results/c-path\n  \
-    rankwise study c-path --train S1.txt S2.txt S3.txt --test S5.txt --metrics map \\\n      \
-    --learner svm-auc --learner svm-map --from 0.01 --to 1000 --steps 11"
+    rankwise study c-path --train S1.txt S2.txt S3.txt --test S5.txt \\\n      \
+    --metrics map --learner svm-auc --learner svm-map \\\n      \
+    --from 0.01 --to 1000 --steps 11"
 )]
 pub(crate) struct Study {
-    /// The study; all are listed when not given
+    /// Name of the study. Without it, all studies are listed
     name: Option<String>,
 
-    /// The directory to write to; results/NAME when not given
+    /// The directory to write to. Default: results/NAME
     #[arg(short, long, value_name = "DIR", requires = "name")]
     output: Option<PathBuf>,
 
-    /// The data to learn from; embedded made-up data when not given
+    /// Training data. Default: embedded synthetic data
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "name")]
     train: Vec<PathBuf>,
 
-    /// The data to measure on
+    /// Test data
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "train")]
     test: Vec<PathBuf>,
 
-    /// The measures on the test data, with commas between
-    #[arg(long, alias = "metric", default_value = "ndcg@10,map", value_name = "MEASURES")]
+    /// The metrics on the test data, separated by commas
+    #[arg(long, alias = "metric", default_value = "ndcg@10,map", value_name = "METRICS")]
     metrics: String,
 
-    /// A learner to run instead of the study's own; repeat for more
+    /// Run this learner instead of the study's own; may be repeated
     #[arg(long = "learner", value_name = "NAME", requires = "name")]
     learners: Vec<String>,
 
-    /// Set a parameter of the learners that have it; repeat for more
+    /// Set a parameter of the learners that have it; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "name")]
     settings: Vec<String>,
 
-    /// The values of what is varied, with commas between
+    /// Values of the parameter that is varied, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LIST", conflicts_with = "from", requires = "name")]
     values: Vec<f64>,
 
-    /// The first of several values, each the same multiple of the one before
+    /// The first of several values, evenly spaced on a logarithmic scale
     #[arg(long, value_name = "X", requires = "to", requires = "name")]
     from: Option<f64>,
 
-    /// The last of them
+    /// The last of these values
     #[arg(long, value_name = "X", requires = "from")]
     to: Option<f64>,
 
-    /// How many of them
+    /// The number of these values
     #[arg(long, value_name = "N", requires = "from", default_value_t = 13)]
     steps: usize,
 
-    /// Scale each query's features: min-max, z-score, log, or several with commas
+    /// Scale the features within each query: min-max, z-score, log, or several separated by commas
     #[arg(long, value_name = "HOW")]
     normalize: Option<String>,
 
-    /// The seed of all random choices
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
-    /// Print the study, or the list, for machines
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
-    measuring: Measuring,
+    metric_args: MetricArgs,
 
     #[command(flatten)]
     reading: Input,
@@ -96,7 +97,7 @@ impl Study {
         check_directory(&directory, study)?;
         let found = self.find_out(study)?;
         std::fs::create_dir_all(&directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
+            .with_context(|| format!("cannot create the directory {}", directory.display()))?;
         file_names(name).iter().for_each(|file| interrupt::will_write(&directory.join(file)));
         write(&directory, &found)?;
         if self.json {
@@ -114,7 +115,7 @@ impl Study {
             (Some(from), Some(to)) => log_spaced(from, to, self.steps)?,
             _ => self.values.clone(),
         };
-        let (set, metrics) = (settings(&self.settings)?, self.measuring.metrics(&self.metrics)?);
+        let (set, metrics) = (settings(&self.settings)?, self.metric_args.metrics(&self.metrics)?);
         let (data, train, test) = self.data()?;
         let setup = Setup {
             data,
@@ -127,10 +128,10 @@ impl Study {
             seed: self.seed,
         };
         let name = study.card.name;
-        Ok(interrupt::stoppable(|stop| study.run(setup, &mut Progress::new(name, stop)))?)
+        Ok(interrupt::stoppable(|stop| study.run(setup, &mut ProgressBar::new(name, stop)))?)
     }
 
-    /// What the data is called, the training queries and the test queries.
+    /// A name for the data, the training queries and the test queries.
     fn data(&self) -> Result<(String, Dataset, Option<Dataset>)> {
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
         let (name, train, test) = match (&*self.train, &*self.test) {
@@ -138,7 +139,7 @@ impl Study {
                 let whole = Synth { seed: self.seed, ..Synth::demo() }.generate()?;
                 let mut parts = split(&whole, &[0.75, 0.25], SplitOrder::InOrder)?.into_iter();
                 let train = parts.next().context("no training queries")?;
-                ("made-up queries, embedded in the program".to_owned(), train, parts.next())
+                ("embedded synthetic queries".to_owned(), train, parts.next())
             }
             (train, []) => (names(train), self.reading.read_all(train)?, None),
             (train, test) => {
@@ -158,7 +159,7 @@ impl Study {
     }
 }
 
-/// File names without their folders, which say nothing elsewhere.
+/// File names without their folders, which mean nothing on other machines.
 fn names(paths: &[PathBuf]) -> String {
     let name = |path: &PathBuf| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     paths.iter().map(name).collect::<Vec<_>>().join(", ")
@@ -169,21 +170,21 @@ fn list(json: bool) -> Result<()> {
         let cards: Vec<_> = STUDIES.iter().map(|study| study.card).collect();
         return output::print_json(&serde_json::to_value(cards)?);
     }
-    let mut table = table::Columns::new(&["study", "what it shows", "from"]);
+    let mut table = table::Columns::new(&["study", "what it shows", "reference"]);
     for StudyEntry { card, .. } in STUDIES {
-        table.row([card.name, card.summary, &card.citations.join(", ")]);
+        table.row([card.name, card.summary, &table::citations(card.citations)]);
     }
-    output::print(&format!("{}\nrankwise study NAME -o DIR runs one.\n", table.render()))
+    output::print(&format!("{}\n`rankwise study NAME -o DIR` runs one.\n", table.render()))
 }
 
 fn in_words(found: &Found, directory: &Path) -> String {
     let stopped = if found.interrupted { " (stopped before it was complete)" } else { "" };
     let mut text = format!("{}{stopped}\n\n", found.title);
-    found.conclusion.iter().for_each(|sentence| text += &format!("- {}\n", table::wrap(sentence)));
+    found.conclusion.iter().for_each(|sentence| text += &table::bullet(sentence));
     text += "\nIn the paper:\n";
     for claim in &found.paper {
-        let sentence = format!("{} ({}): {}", claim.citation, claim.place, claim.says);
-        text += &format!("- {}\n", table::wrap(&sentence));
+        text +=
+            &table::bullet(&format!("{} ({}): {}", table::citation(claim.citation), claim.place, claim.says));
     }
     let mut times = table::Columns::new(&["", ">seconds"]);
     for (what, seconds) in &found.times {

@@ -4,29 +4,31 @@ use clap::Args;
 use rankwise::data::{Synth as Generator, SyntheticShape, write};
 use std::path::PathBuf;
 
-/// Make realistic synthetic data of a known shape: ohsumed, letor-gov, mslr or yahoo.
+/// Generate synthetic data that resembles a public data set: ohsumed, letor-gov, mslr or yahoo.
 #[derive(Args)]
-#[command(after_help = "The same seed gives the same data, and more queries begin with the same ones.\n\n\
+#[command(
+    after_help = "The same seed gives the same data. With more queries, the first ones stay the same.\n\n\
     Examples:\n  rankwise synth --shape mslr -o mslr.txt\n  \
-    rankwise synth --shape letor-gov --queries 7500 --seed 3 -o gov.txt.zst")]
+    rankwise synth --shape letor-gov --queries 7500 --seed 3 -o gov.txt.zst"
+)]
 pub(crate) struct Synth {
-    /// The data set to resemble
-    #[arg(long)]
+    /// The data set to resemble: ohsumed, letor-gov, mslr or yahoo
+    #[arg(long, value_name = "NAME")]
     shape: String,
 
-    /// Queries; as many as the shape has when not given
+    /// Number of queries. Default: as in that data set
     #[arg(long, value_name = "N")]
     queries: Option<usize>,
 
-    /// Documents a query, on average
+    /// Mean number of documents per query
     #[arg(long, value_name = "N")]
     documents: Option<usize>,
 
-    /// Features
+    /// Number of features
     #[arg(long, value_name = "N")]
     features: Option<usize>,
 
-    /// The seed
+    /// Random seed
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 

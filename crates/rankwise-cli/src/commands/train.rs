@@ -1,4 +1,4 @@
-use crate::progress::Progress;
+use crate::progress::ProgressBar;
 use crate::train_args::TrainArgs;
 use crate::{interrupt, output, table};
 use anyhow::Result;
@@ -62,7 +62,7 @@ impl Train {
             .map(|path| Checkpoint { path: path.clone(), every: self.checkpoint_every });
         let start = Start { ranker: before.as_ref(), checkpoint: checkpoint.as_ref() };
         let ranker = interrupt::stoppable(|stop| {
-            let mut progress = Progress::new(trainer.learner(), stop);
+            let mut progress = ProgressBar::new(trainer.learner(), stop);
             trainer.fit_prepared(&train, valid.as_ref(), start, &mut progress)
         })
         .map_err(hint)?;

@@ -1,4 +1,4 @@
-use crate::progress::{Jobs, Progress};
+use crate::progress::{Jobs, ProgressBar};
 use crate::train_args::{TrainArgs, settings};
 use crate::{interrupt, output, table};
 use anyhow::{Result, ensure};
@@ -73,7 +73,7 @@ impl Tune {
             Tuning { recipe: &recipe, grid: &grid, search: &search, train: &train, validation, metric };
         let tuned = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
-            tuning.run(&|job| jobs.done(job), &mut Progress::new(trainer.learner(), stop))
+            tuning.run(&|job| jobs.done(job), &mut ProgressBar::new(trainer.learner(), stop))
         })?;
         self.training.save(&tuned.ranker)?;
         output::notes(&tuned.failures);

@@ -1,4 +1,5 @@
 use super::export::some_rows;
+use crate::content::load_model;
 use crate::input::{Input, note_width};
 use crate::{output, python, table};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,38 +10,44 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The exit code where scores differ.
+/// The exit code if scores differ.
 const DIFFERENT: u8 = 1;
 
-/// Rows that are made up at the most.
-const MADE_UP: usize = 4096;
+/// The maximum number of synthetic rows.
+const SYNTHETIC_ROWS: usize = 4096;
 
-/// Prove that an exported model scores as the model does.
+/// Check that an exported file gives the same scores as the model.
 #[derive(Args)]
 #[command(
-    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime, through a Python that has it. Files for \
-    Elasticsearch, OpenSearch, Solr and RankLib are scored by our own reading of their documentation and sources, \
-    which is not the engine itself: replay the export's test vectors there.\nExits with 1 where a score is further off than \
-    rounding explains.\n\nExamples:\n  rankwise verify-export model.onnx --model model.json --data test.txt\n  \
-    rankwise verify-export solr.json --model model.json"
+    override_usage = "rankwise verify-export [OPTIONS] <MODEL> <EXPORTED>",
+    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime in Python. Files for Elasticsearch, \
+    OpenSearch, Solr and RankLib are scored by Rankwise's own implementation of those formats, not by the engine \
+    itself; to test an engine, replay the exported test vectors there.\n\nThe exit code is 1 if scores differ by more \
+    than rounding errors.\n\nExamples:\n  rankwise verify-export model.json model.onnx --data test.txt\n  \
+    rankwise verify-export model.json solr.json"
 )]
 pub(crate) struct VerifyExport {
-    /// The exported file
-    exported: PathBuf,
+    /// The model
+    #[arg(value_name = "MODEL")]
+    first: PathBuf,
 
-    /// The model that it was exported from
+    /// The file that was exported from it
+    #[arg(value_name = "EXPORTED")]
+    second: Option<PathBuf>,
+
+    /// In place of MODEL: the model
     #[arg(long, value_name = "MODEL")]
-    model: PathBuf,
+    model: Option<PathBuf>,
 
-    /// Documents to compare besides the rows that are made up
+    /// Compare the scores of this data, too, not only of synthetic rows
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
-    /// The format of the exported file; known by its content when not given
+    /// Format of the exported file. Default: detected from its content
     #[arg(long, value_name = "FORMAT", value_parser = Format::parse)]
     format: Option<Format>,
 
-    /// The Python that has the runtime; `python3` when not given
+    /// The Python interpreter that has the runtime. Default: python3
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
 
@@ -52,7 +59,7 @@ pub(crate) struct VerifyExport {
     reading: Input,
 }
 
-/// Rows of one origin and what came of them.
+/// Rows of one origin, with the scores of the file and the verdict.
 struct Compared {
     origin: String,
     vectors: Vectors,
@@ -62,18 +69,21 @@ struct Compared {
 
 impl VerifyExport {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let bytes = read_bytes(&self.exported)?;
+        let (model, exported) = self.files()?;
+        let bytes = read_bytes(exported)?;
         let format = self.format.or_else(|| Format::of_bytes(&bytes)).with_context(|| {
-            format!("{} does not look like a file that export writes", self.exported.display())
+            format!("{} is not in a format that `rankwise export` writes", exported.display())
         })?;
-        let mut ranker = Ranker::load(&self.model)?;
+        let mut ranker = load_model(model)?;
         if let (Some(first_id), None) = (self.reading.first_id(), &ranker.columns.names) {
             ranker.columns.first_id = first_id;
         }
-        let expected = export(&ranker, format).context("the model cannot have been exported so")?;
+        let expected = export(&ranker, format).context("the model cannot be exported in this format")?;
         let sets = self.sets(&ranker, &expected)?;
         let rows: Vec<Vec<f32>> = sets.iter().flat_map(|(_, vectors)| vectors.rows.clone()).collect();
-        let (runtime, mut scores) = self.score(&bytes, format, &ranker, &rows)?;
+        let (runtime, mut scores) = self
+            .score(&bytes, format, &ranker, &rows)
+            .with_context(|| format!("{} cannot be scored", exported.display()))?;
         let mut compared = Vec::new();
         for (origin, vectors) in sets {
             let rest = scores.split_off(vectors.rows.len().min(scores.len()));
@@ -84,18 +94,30 @@ impl VerifyExport {
         if self.json {
             output::print_json(&summary(format, &runtime, &compared))?;
         } else {
-            output::print(&self.told(format, &runtime, &expected, &compared))?;
+            output::print(&as_text(exported, format, &runtime, &expected, &compared))?;
         }
         let alike = compared.iter().all(|c| c.verdict.off == 0);
         Ok(if alike { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 
-    /// The rows to compare, with what the model gives them.
+    /// The model and the exported file.
+    fn files(&self) -> Result<(&Path, &Path)> {
+        match (&self.model, &self.second) {
+            (Some(model), None) => Ok((model, &self.first)),
+            (None, Some(exported)) => Ok((&self.first, exported)),
+            (None, None) => {
+                bail!("give the model and the exported file: `rankwise verify-export MODEL EXPORTED`")
+            }
+            (Some(_), Some(_)) => bail!("with --model, the exported file is the only other argument"),
+        }
+    }
+
+    /// The rows to compare, with the scores of the model.
     fn sets(&self, ranker: &Ranker, expected: &Exported) -> Result<Vec<(String, Vectors)>> {
-        let rows = synthetic_rows(ranker, expected, MADE_UP);
+        let rows = synthetic_rows(ranker, expected, SYNTHETIC_ROWS);
         let mut sets = Vec::new();
         if !rows.is_empty() {
-            sets.push(("made-up rows".to_string(), Vectors::new(ranker, expected, rows)?));
+            sets.push(("synthetic rows".to_string(), Vectors::new(ranker, expected, rows)?));
         }
         if let Some(file) = &self.data {
             let data = self.reading.counting_from(ranker.columns.first_id).read(file)?;
@@ -106,12 +128,12 @@ impl VerifyExport {
         }
         ensure!(
             !sets.is_empty(),
-            "no row could be made up whose score single precision holds; name documents with --data"
+            "the scores of all synthetic rows overflow single precision; give documents with --data"
         );
         Ok(sets)
     }
 
-    /// The file's scores, and who gave them.
+    /// The scores of the file, and the runtime that computed them.
     fn score(
         &self,
         bytes: &[u8],
@@ -127,53 +149,57 @@ impl VerifyExport {
                 Err(error) => output::note(output::sentence(&error)),
             }
         }
-        match replay(bytes, format, ranker, rows)
-            .with_context(|| format!("{} cannot be scored", self.exported.display()))?
-        {
+        match replay(bytes, format, ranker, rows)? {
             Some(scores) => Ok((None, scores)),
-            None => bail!("files of {} need their runtime", format.name()),
+            None => bail!("files in the format {} can be scored only by their runtime", format.name()),
         }
     }
+}
 
-    fn told(
-        &self,
-        format: Format,
-        runtime: &Option<String>,
-        expected: &Exported,
-        compared: &[Compared],
-    ) -> String {
-        let by = match runtime {
-            Some(runtime) => format!("scored by {runtime}"),
-            None => "scored by our own reading of the format, not by the engine itself".to_string(),
-        };
-        let mut text = line(&format!("{} ({}), {by}", self.exported.display(), format.name()));
-        if expected.missing_as_zero {
-            text += &line("The target takes missing values as 0, unlike the model: made-up rows have none.");
-        }
-        if expected.omitted_bias != 0.0 {
-            text += &line(&format!(
-                "The file lacks the model's bias of {}, which is allowed for.",
-                expected.omitted_bias
-            ));
-        }
-        for c in compared {
-            let rows = output::thousands(c.vectors.rows.len());
-            let greatest = format!("greatest difference {:.1e}", c.verdict.greatest);
-            text += &line(&match c.verdict.first_off {
-                None => format!("{rows} {}: {greatest}, within rounding", c.origin),
-                Some(row) => format!(
-                    "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, where the model gives {} and the \
-                     file {}",
-                    c.origin,
-                    output::thousands(c.verdict.off),
-                    row + 1,
-                    c.vectors.scores[row],
-                    c.found[row]
-                ),
-            });
-        }
-        text
+fn as_text(
+    exported: &Path,
+    format: Format,
+    runtime: &Option<String>,
+    expected: &Exported,
+    compared: &[Compared],
+) -> String {
+    let by = match runtime {
+        Some(runtime) => format!("scored by {runtime}"),
+        None => "scored by Rankwise's own implementation of the format, not by the engine".to_string(),
+    };
+    let mut text = line(&format!("{} ({}), {by}", exported.display(), format.name()));
+    if expected.missing_as_zero {
+        text += &line(
+            "The other tool treats missing values as 0, unlike the model, so synthetic rows have no missing values.",
+        );
     }
+    if expected.omitted_bias != 0.0 {
+        text += &line(&format!(
+            "The file has no place for the model's bias of {}; this difference is accounted for.",
+            expected.omitted_bias
+        ));
+    }
+    for c in compared {
+        let rows = output::thousands(c.vectors.rows.len());
+        let greatest = format!("largest difference {}", difference(c.verdict.greatest));
+        text += &line(&match c.verdict.first_off {
+            None => format!("{rows} {}: {greatest}, within rounding", c.origin),
+            Some(row) => format!(
+                "{rows} {}: {greatest}, DIFFERENT in {}; the first is row {}, with score {} from the model and {} \
+                 from the file",
+                c.origin,
+                output::thousands(c.verdict.off),
+                row + 1,
+                c.vectors.scores[row],
+                c.found[row]
+            ),
+        });
+    }
+    text
+}
+
+fn difference(value: f64) -> String {
+    if value == 0.0 { "0".into() } else { format!("{value:.1e}") }
 }
 
 fn line(text: &str) -> String {

@@ -3,8 +3,8 @@
 use super::findings::DataSummary;
 use super::spec::{DataSpec, FoldSpec, SynthSpec};
 use crate::data::{
-    Cleaner, Dataset, Features, Folds, Normalizer, SplitOrder, Query, ReadOptions, SyntheticShape, Synth, read_all,
-    rotation,
+    Cleaner, Dataset, Features, Folds, Normalizer, Query, ReadOptions, SplitOrder, Synth, SyntheticShape,
+    read_all, rotation,
 };
 use crate::error::{Error, Result};
 use std::borrow::Cow;
@@ -201,7 +201,8 @@ fn rotated(splits: Vec<Dataset>, numbers: &[usize], notes: Vec<String>) -> Resul
 
 fn synthetic(synth: &SynthSpec) -> Result<Dataset> {
     let &SynthSpec { queries, documents, features, seed, .. } = synth;
-    Synth { queries, documents, features, seed, ..Synth::new(SyntheticShape::named(&synth.shape)?) }.generate()
+    Synth { queries, documents, features, seed, ..Synth::new(SyntheticShape::named(&synth.shape)?) }
+        .generate()
 }
 
 fn read_options(spec: &DataSpec) -> ReadOptions {

@@ -132,7 +132,8 @@ impl Tuning<'_> {
             _ => e,
         })?;
         let mut trainer = candidates.trainers[choice.winner].clone();
-        let iterations = choice.winning_trial().and_then(|trial| kept_iterations(trial, trainer.parameters()));
+        let iterations =
+            choice.winning_trial().and_then(|trial| kept_iterations(trial, trainer.parameters()));
         if let Some(TunedIterations { parameter, count }) = iterations {
             let mut parameters = trainer.parameters().clone();
             parameters.insert(parameter.to_owned(), toml::Value::Integer(count as i64));
@@ -160,7 +161,13 @@ impl Tuning<'_> {
     }
 
     fn setting(&self, trainer: &Trainer) -> Setting<'_> {
-        Setting { trainer: trainer.clone(), metrics: self.metric, selection: 0, time_limit: None, alone: false }
+        Setting {
+            trainer: trainer.clone(),
+            metrics: self.metric,
+            selection: 0,
+            time_limit: None,
+            alone: false,
+        }
     }
 
     /// Tries a setting on the validation data, or on all folds in parallel.

@@ -19,6 +19,7 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "without_parquet.rs"]
 mod parquet;
+mod peek;
 mod read;
 mod roles;
 mod scores;
@@ -32,6 +33,7 @@ use super::{Columns, Dataset, Features, MAX_FEATURES, Parts, Query, Row, Texts};
 pub(crate) use decimal::push_f64;
 pub(crate) use excerpt::quoted;
 pub use output::{AtomicFile, temporary_path};
+pub use peek::Peeked;
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
 pub use roles::ColumnRoles;
 pub use scores::{read_scores, write_grades, write_scores};

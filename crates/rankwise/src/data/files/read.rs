@@ -101,7 +101,14 @@ pub fn read_all(paths: &[PathBuf], options: &ReadOptions) -> Result<Loaded> {
             other.display()
         )));
     }
-    let sources = paths.iter().map(|path| Source::open(path));
+    read_sources(format, paths.iter().map(|path| Source::open(path)), options)
+}
+
+pub(super) fn read_sources(
+    format: Format,
+    sources: impl Iterator<Item = Result<Source>>,
+    options: &ReadOptions,
+) -> Result<Loaded> {
     match format {
         Format::Letor => letor::read(sources, options),
         Format::Csv => delimited::read(sources, b',', options),

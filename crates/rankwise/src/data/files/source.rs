@@ -34,6 +34,10 @@ impl Source {
         if path.as_os_str() == "-" {
             return Source::new("<stdin>", io::stdin());
         }
+        if path.is_dir() {
+            let refusal = io::Error::new(io::ErrorKind::IsADirectory, "it is a directory");
+            return Err(Error::io("read", path, refusal));
+        }
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
         Source::new(&path.display().to_string(), file)
     }
@@ -54,6 +58,11 @@ impl Source {
             }
         };
         Ok(Source { origin, reader })
+    }
+
+    /// The same source with `bytes`, which were read from it, before the rest.
+    pub(crate) fn put_back(self, bytes: Vec<u8>) -> Source {
+        Source { origin: self.origin, reader: Box::new(io::Cursor::new(bytes).chain(self.reader)) }
     }
 
     /// The name and compression of this source.

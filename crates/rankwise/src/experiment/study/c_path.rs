@@ -6,9 +6,9 @@ use super::{Axis, Chart, Claim, Setup, Study, StudyEntry, StudyTable, Varied, lo
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::learners::{Fitted, LearnerEntry};
-use crate::recipe::{Recipe, Trainer};
 use crate::metrics::evaluate;
 use crate::models::Outcome;
+use crate::recipe::{Recipe, Trainer};
 use crate::watch::Watch;
 use std::time::Instant;
 

@@ -78,7 +78,8 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
 fn both(setup: &Setup<'_>, model: &Chosen, watch: &mut dyn Watch) -> Result<Vec<Line>> {
     let (parameters, optimisation) = model.parameters()?;
     let Conditional { kappa, threshold, .. } = parameters;
-    let sampled = sampled_risk(&parameters, optimisation.linear.scale, model.form, &task(setup), watch.stop());
+    let sampled =
+        sampled_risk(&parameters, optimisation.linear.scale, model.form, &task(setup), watch.stop());
     if watch.stop().requested() {
         // An interrupted risk may lack queries.
         return Ok(Vec::new());

@@ -1,44 +1,44 @@
-//! The options for measuring that every command shares.
+//! Options for metrics, shared by all commands.
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rankwise::metrics::{Conventions, Metric, parse, parse_list, preset};
 
-/// By which conventions to measure.
+/// The conventions of the metrics.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Measuring")]
-pub(crate) struct Measuring {
-    /// The conventions of another tool: see `rankwise metrics`
+#[command(next_help_heading = "Metrics")]
+pub(crate) struct MetricArgs {
+    /// Compute metrics as another tool does; see `rankwise metrics`
     #[arg(long, default_value = "default", value_name = "NAME")]
     preset: String,
 
-    /// Change one convention of the preset, such as ties=worst; repeat for more
+    /// Change a convention of the preset, such as ties=worst; may be repeated
     #[arg(long = "convention", value_name = "KEY=VALUE")]
     changes: Vec<String>,
 }
 
-impl Measuring {
-    /// The preset with its changes.
+impl MetricArgs {
+    /// The conventions of the preset, with the changes applied.
     pub(crate) fn conventions(&self) -> Result<Conventions> {
         let mut conventions = preset(&self.preset)?;
         for change in &self.changes {
-            let (key, value) = change
-                .split_once('=')
-                .with_context(|| format!("--convention {change} is not of the form key=value"))?;
+            let (key, value) = change.split_once('=').with_context(|| {
+                format!("--convention {change} is not of the form KEY=VALUE, as in ties=worst")
+            })?;
             conventions.set(key.trim(), value.trim())?;
         }
         Ok(conventions)
     }
 
-    /// One measure.
+    /// One metric.
     pub(crate) fn metric(&self, spec: &str) -> Result<Box<dyn Metric>> {
         Ok(parse(spec, &self.conventions()?)?)
     }
 
-    /// Several measures, separated by commas.
+    /// Several metrics, separated by commas.
     pub(crate) fn metrics(&self, specs: &str) -> Result<Vec<Box<dyn Metric>>> {
         let metrics = parse_list(specs, &self.conventions()?)?;
-        ensure!(!metrics.is_empty(), "--metrics names no measure");
+        ensure!(!metrics.is_empty(), "--metrics is empty; give at least one metric, such as ndcg@10");
         Ok(metrics)
     }
 
