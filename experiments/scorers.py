@@ -14,7 +14,7 @@ import pathlib
 import random
 import sys
 
-SCORERS = ("linear", "trees", "mlp")
+SCORERS = ("linear", "trees", "network")
 DRAWS = 20_000
 
 
