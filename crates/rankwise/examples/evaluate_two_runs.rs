@@ -12,7 +12,7 @@
 #![allow(clippy::print_stdout)]
 
 use rankwise::data::{Topics, join, read_qrels, read_run};
-use rankwise::experiment::{Comparison, Options, System};
+use rankwise::experiment::{Comparison, ComparisonOptions, SystemValues};
 use rankwise::metrics::{DocumentIds, Evaluation, JudgedList, evaluate_lists, parse_list, preset};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -34,9 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Both runs were judged on the same topics in the same order, so the values of a metric are paired.
-    let system = |name: &str, run: &Evaluation| System { name: name.into(), values: run.values[0].clone() };
+    let system =
+        |name: &str, run: &Evaluation| SystemValues { name: name.into(), values: run.values[0].clone() };
     let queries = old.query_ids.iter().map(String::as_str).collect();
-    let options = Options { baseline: Some(0), ..Options::default() };
+    let options = ComparisonOptions { baseline: Some(0), ..ComparisonOptions::default() };
     let comparison = Comparison::new(&[system("old", &old), system("new", &new)], &queries, &options)?;
     let pair = &comparison.pairs[0];
     println!(

@@ -2,9 +2,10 @@
 
 use rankwise::data::{Normalizer, ReadOptions, SplitOrder, Synth, SyntheticShape, read_all, split, write};
 use rankwise::experiment::{ChosenModel, Experiment, Findings, Observer, RunOptions, Spec, TrainCommand};
-use rankwise::learners::{Start, Task, find, parse_setting};
-use rankwise::metrics::{parse, preset};
+use rankwise::learners::parse_setting;
+use rankwise::metrics::preset;
 use rankwise::models::Ranker;
+use rankwise::recipe::{Recipe, Start};
 use rankwise::watch::{Silent, Stop};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,36 +75,25 @@ fn values<'a>(arguments: &'a [String], flag: &str) -> Vec<&'a str> {
 /// What `rankwise train` does with these arguments.
 fn trained(arguments: &[String]) -> Ranker {
     assert_eq!(arguments[0], "train");
-    let learner = find(&arguments[1]).unwrap();
     let one = |flag: &str| values(arguments, flag)[0].to_owned();
     let mut conventions = preset(&one("--preset")).unwrap();
     for convention in values(arguments, "--convention") {
         let (key, value) = convention.split_once('=').unwrap();
         conventions.set(key, value).unwrap();
     }
-    let metric = parse(&one("--metric"), &conventions).unwrap();
     let normalizer = Normalizer::parse(&one("--normalize")).unwrap();
     let read = |flag: &str| {
         let paths: Vec<PathBuf> = values(arguments, flag).iter().map(PathBuf::from).collect();
-        normalizer.apply(read_all(&paths, &ReadOptions::default()).unwrap().data).unwrap()
+        read_all(&paths, &ReadOptions::default()).unwrap().data
     };
     let (train, valid) = (read("--train"), read("--valid"));
     let set: toml::Table = values(arguments, "--set").iter().map(|s| parse_setting(s).unwrap()).collect();
     let seed = one("--seed").parse().unwrap();
-    let task =
-        Task { train: &train, valid: Some(&valid), metric: metric.as_ref(), seed, start: Start::default() };
-    let fitted = learner.fit(&set, &task, &mut Silent::default()).unwrap();
-    Ranker {
-        learner: (&learner.card).into(),
-        parameters: learner.complete(&set).unwrap(),
-        metric: metric.name(),
-        conventions,
-        seed,
-        normalizer: Some(normalizer),
-        columns: train.columns().clone(),
-        record: fitted.record,
-        model: fitted.model,
-    }
+    let scorer = values(arguments, "--scorer");
+    let recipe = Recipe::new(&arguments[1]).set_all(set).normalizer(Some(normalizer)).seed(seed);
+    let recipe = scorer.iter().fold(recipe, |recipe, name| recipe.scorer(name));
+    let recipe = recipe.metric(&one("--metric")).conventions(conventions);
+    recipe.fit(&train, Some(&valid), Start::default(), &mut Silent::default()).unwrap()
 }
 
 #[test]

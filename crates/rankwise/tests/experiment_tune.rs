@@ -3,8 +3,9 @@
 use rankwise::data::{Dataset, SplitOrder, Synth, SyntheticShape, split};
 use rankwise::experiment::spec::{Search, SearchMethod};
 use rankwise::experiment::{JobDone, Tuned, Tuning, Validation, search};
-use rankwise::learners::{Entry, Start, Task, find};
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
+use rankwise::models::Ranker;
+use rankwise::recipe::{Recipe, Start};
 use rankwise::watch::Silent;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use toml::Table;
@@ -21,7 +22,7 @@ fn metric() -> [Box<dyn Metric>; 1] {
 }
 
 struct Case {
-    learner: &'static Entry,
+    recipe: Recipe,
     set: Table,
     grid: Table,
     search: Search,
@@ -32,7 +33,7 @@ struct Case {
 impl Case {
     fn new(learner: &str, set: &str, grid: &str) -> Case {
         Case {
-            learner: find(learner).unwrap(),
+            recipe: Recipe::new(learner).metric("ndcg@5").seed(3),
             set: set.parse().unwrap(),
             grid: grid.parse().unwrap(),
             search: Search::default(),
@@ -42,9 +43,9 @@ impl Case {
     }
 
     fn tune(&self, validation: Validation<'_>) -> rankwise::Result<Tuned> {
-        let Case { learner, set, grid, search, train, metric } = self;
-        let tuning =
-            Tuning { learner, set, grid, search, train, validation, metric, normalizer: None, seed: 3 };
+        let Case { recipe, set, grid, search, train, metric } = self;
+        let recipe = &recipe.clone().set_all(set.clone());
+        let tuning = Tuning { recipe, grid, search, train, validation, metric };
         let (jobs, total) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let done = |job: JobDone<'_>| {
             jobs.fetch_add(1, Ordering::Relaxed);
@@ -77,9 +78,9 @@ impl Case {
         (sum / count, best)
     }
 
-    fn fit(&self, set: &Table, train: &Dataset, valid: Option<&Dataset>) -> rankwise::learners::Fitted {
-        let task = Task { train, valid, metric: self.metric[0].as_ref(), seed: 3, start: Start::default() };
-        self.learner.fit(set, &task, &mut Silent::default()).unwrap()
+    fn fit(&self, set: &Table, train: &Dataset, valid: Option<&Dataset>) -> Ranker {
+        let recipe = self.recipe.clone().set_all(set.clone());
+        recipe.fit(train, valid, Start::default(), &mut Silent::default()).unwrap()
     }
 }
 
@@ -115,10 +116,10 @@ fn cross_validation_is_the_loop_written_by_hand() {
 
 #[test]
 fn the_final_training_runs_as_long_as_the_folds_did_on_average() {
-    let case = Case::new("lambda-mart", "rounds = 40\nmin_rows = 3", "leaves = [3, 6]");
+    let case = Case::new("lambda-mart", "iterations = 40\nmin_data_in_leaf = 3", "num_leaves = [3, 6]");
     let tuned = case.tune(Validation::Folds(3)).unwrap();
     let chosen = &tuned.ranker.parameters;
-    let winner: Table = [("leaves".to_owned(), chosen["leaves"].clone())].into_iter().collect();
+    let winner: Table = [("num_leaves".to_owned(), chosen["num_leaves"].clone())].into_iter().collect();
     let (_, best) = case.by_hand(&overlaid(&case.set, &winner), 3);
     let mean = (best.iter().sum::<f64>() / 3.0).round().max(1.0) as u64;
     let iterations = tuned.iterations.unwrap();
@@ -149,7 +150,7 @@ fn the_number_of_threads_changes_nothing_and_the_seed_chooses_the_draws() {
 
 #[test]
 fn validation_data_decides_where_it_is_given() {
-    let case = Case::new("lambda-mart", "rounds = 30\nmin_rows = 3", "leaves = [2, 5]");
+    let case = Case::new("lambda-mart", "iterations = 30\nmin_data_in_leaf = 3", "num_leaves = [2, 5]");
     let shape = SyntheticShape::named("ohsumed").unwrap();
     let other =
         Synth { queries: Some(9), documents: Some(12), features: Some(6), seed: 8, ..Synth::new(shape) };
@@ -157,7 +158,7 @@ fn validation_data_decides_where_it_is_given() {
     let tuned = case.tune(Validation::Data(&valid)).unwrap();
     assert_eq!((tuned.folds, &tuned.iterations), (None, &None));
     assert!(tuned.trials.iter().all(|trial| trial.folds.is_empty()));
-    assert_eq!(tuned.ranker.parameters["leaves"].as_integer().map(|l| l == 2 || l == 5), Some(true));
+    assert_eq!(tuned.ranker.parameters["num_leaves"].as_integer().map(|l| l == 2 || l == 5), Some(true));
     let fitted = case.fit(&tuned.ranker.parameters, &case.train, Some(&valid));
     assert_eq!(tuned.ranker.model, fitted.model);
 }

@@ -183,8 +183,12 @@ fn in_words(found: &Found, directory: &Path) -> String {
     found.conclusion.iter().for_each(|sentence| text += &table::bullet(sentence));
     text += "\nIn the paper:\n";
     for claim in &found.paper {
-        text +=
-            &table::bullet(&format!("{} ({}): {}", table::citation(claim.citation), claim.place, claim.says));
+        text += &table::bullet(&format!(
+            "{} ({}): {}",
+            rankwise::card::citation(claim.citation),
+            claim.place,
+            claim.says
+        ));
     }
     let mut times = table::Columns::new(&["", ">seconds"]);
     for (what, seconds) in &found.times {
