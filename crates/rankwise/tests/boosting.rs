@@ -139,6 +139,41 @@ fn interrupted_training_goes_on_to_the_same_trees() {
     assert_eq!(resumed, fit(WAYS[0], &train, None, Start::default(), &mut Silent::default()).unwrap());
 }
 
+/// Removes the checkpoint's directory in the fifth iteration, as a disk that fills up would make it unwritable.
+struct LosesItsDisk<'a> {
+    directory: &'a Path,
+    stop: Stop,
+}
+
+impl Watch for LosesItsDisk<'_> {
+    fn step(&mut self, step: Step<'_>) {
+        if step.done == 5 {
+            std::fs::remove_dir_all(self.directory).unwrap();
+        }
+    }
+
+    fn stop(&self) -> &Stop {
+        &self.stop
+    }
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_does_not_end_training() {
+    let train = data(1);
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("disk");
+    std::fs::create_dir(&directory).unwrap();
+    let checkpoint = Checkpoint { path: directory.join("state.json"), every: 1 };
+    let start = Start { ranker: None, checkpoint: Some(&checkpoint) };
+    let mut watch = LosesItsDisk { directory: &directory, stop: Stop::default() };
+    let ranker = fit(WAYS[0], &train, None, start, &mut watch).unwrap();
+    let whole = fit(WAYS[0], &train, None, Start::default(), &mut Silent::default()).unwrap();
+    assert_eq!(ranker.model, whole.model);
+    assert!(ranker.record.notes.iter().any(|note| note.contains("checkpoint could not be written")));
+    // A place that never was writable is refused before anything is trained.
+    assert!(fit(WAYS[0], &train, None, start, &mut Silent::default()).is_err());
+}
+
 #[test]
 fn a_checkpoint_of_something_else_or_damaged_is_refused() {
     let train = data(1);

@@ -1,4 +1,4 @@
-use super::run::run;
+use super::run::{Finished, run};
 use crate::{leaderboard, output};
 use anyhow::Result;
 use clap::Args;
@@ -29,7 +29,7 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) fn run(self) -> Result<()> {
         let spec = Spec { seed: self.seed, ..Spec::parse(QUICK, "the embedded experiment")? };
-        let (findings, times) = run(spec, &self.output, true)?;
+        let Finished { findings, times, .. } = run(spec, &self.output, None, true)?;
         if self.json {
             return output::print_json(&serde_json::to_value(&findings)?);
         }

@@ -1,7 +1,7 @@
 //! A learner in the list: its card, its parameters as data, and how they become something that trains.
 
 use super::loss::{CustomLoss, LossLearner};
-use super::parameters::{Parameter, Parameters, by_canonical_name, described, overlaid, table_of};
+use super::parameters::{Parameter, Parameters, aliases_of, by_canonical_name, described, overlaid, table_of};
 use super::scorers::{LinearParameters, LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use super::{Fitted, LEARNERS, Learner, LossKind, RegularizationPath, Task};
 use crate::card::{self, Card};
@@ -313,8 +313,18 @@ fn canonical(given: &Table, known: &[&Table], owner: &str) -> Result<Table> {
     let names: Vec<&str> = known.iter().flat_map(|table| table.keys()).map(String::as_str).collect();
     let given = by_canonical_name(given, &names)?;
     match given.keys().find(|name| !names.contains(&name.as_str())) {
-        Some(name) => Err(card::unknown(&format!("parameter of {owner}"), name, &names)),
+        Some(name) => Err(unknown_parameter(name, &names, owner)),
         None => Ok(given),
+    }
+}
+
+/// Suggests the nearest name, or the nearest of the other names that are accepted.
+fn unknown_parameter(name: &str, known: &[&str], owner: &str) -> Error {
+    let what = format!("parameter of {owner}");
+    let others: Vec<&str> = known.iter().flat_map(|name| aliases_of(name)).copied().collect();
+    match card::nearest(name, &others).filter(|_| card::nearest(name, known).is_none()) {
+        Some(_) => card::unknown(&what, name, &others),
+        None => card::unknown(&what, name, known),
     }
 }
 

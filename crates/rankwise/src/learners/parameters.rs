@@ -33,9 +33,14 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// Its name, then its other names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.aliases.iter().copied())
+    }
+
     /// Whether `name` is its name or one of its other names.
     pub fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
+        self.names().any(|own| own == name)
     }
 }
 
@@ -115,7 +120,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("max_repeats", &["repeats", "max"]),
 ];
 
-fn aliases_of(name: &str) -> &'static [&'static str] {
+pub(super) fn aliases_of(name: &str) -> &'static [&'static str] {
     ALIASES.iter().find(|(canonical, _)| *canonical == name).map_or(&[], |(_, aliases)| aliases)
 }
 

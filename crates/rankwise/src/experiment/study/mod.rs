@@ -172,7 +172,7 @@ impl Setup<'_> {
         }
         let parameters: Vec<Parameter> = self.learners.iter().flat_map(|l| l.parameters()).collect();
         if let Some(key) = self.set.keys().find(|key| !parameters.iter().any(|p| p.is_called(key))) {
-            let known: Vec<&str> = parameters.iter().map(|p| p.name.as_str()).collect();
+            let known: Vec<&str> = parameters.iter().flat_map(Parameter::names).collect();
             return Err(card::unknown(&format!("parameter of {}", names.join(", ")), key, &known));
         }
         for learner in &self.learners {

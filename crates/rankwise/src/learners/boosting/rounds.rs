@@ -45,7 +45,7 @@ impl Rounds {
         if let Some(saved) = saved.flatten() {
             self.replay(&mut state, saved.trees, saved.curve, task)?;
         }
-        let (mut outcome, mut keeper) = (Outcome::RoundsUsedUp, Keeper::new(task));
+        let (mut outcome, mut keeper) = (Outcome::RoundsUsedUp, Keeper::new(task, &state)?);
         while (state.weights.len() as u64) < self.most {
             if watch.stop().requested() {
                 outcome = Outcome::Interrupted;
@@ -157,8 +157,13 @@ struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    fn new(task: &Task<'a>) -> Keeper<'a> {
-        Keeper { checkpoint: task.checkpoint, failure: None }
+    /// Fails if the checkpoint cannot be written at all, which is better known before training than after it.
+    fn new(task: &Task<'a>, state: &State<'_>) -> Result<Keeper<'a>> {
+        let checkpoint = task.checkpoint;
+        if let Some(FingerprintedCheckpoint { checkpoint, fingerprint }) = checkpoint {
+            checkpoint.write(fingerprint, &state.trees, &state.curve)?;
+        }
+        Ok(Keeper { checkpoint, failure: None })
     }
 
     fn keep_if_due(&mut self, done: u64, state: &State<'_>) {
