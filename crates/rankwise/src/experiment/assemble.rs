@@ -1,4 +1,4 @@
-//! Summarizes the results of finished jobs as findings.
+//! Summarises the results of finished jobs as findings.
 
 use super::external;
 use super::findings::{
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::learners;
 
 impl Experiment {
-    /// Summarizes the results of all jobs.
+    /// Summarises the results of all jobs.
     pub(super) fn assemble(&self, results: &RunResults) -> Result<(Findings, Times)> {
         let spec = &self.spec;
         let names = spec.systems();

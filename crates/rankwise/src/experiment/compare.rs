@@ -109,7 +109,7 @@ pub struct PairComparison {
     pub ties: usize,
     /// Queries on which `system` is worse.
     pub losses: usize,
-    /// Two-sided p of the paired randomization test.
+    /// Two-sided p of the paired randomisation test.
     pub p_permutation: f64,
     /// Whether that p is exact, from all sign assignments rather than a sample.
     pub exact: bool,

@@ -148,7 +148,7 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
     ];
     if findings.data.iter().any(|data| data.standing.against_best.is_some()) {
         notes.push(format!(
-            "p: paired randomization test of {selection} against the best system ({} random sign assignments, or all \
+            "p: paired randomisation test of {selection} against the best system ({} random sign assignments, or all \
              of them where few queries differ), with Holm's correction for the number of systems.",
             options.permutations
         ));

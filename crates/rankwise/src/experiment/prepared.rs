@@ -153,8 +153,8 @@ struct Divided {
 
 fn divided(spec: &DataSpec, seed: u64) -> Result<Divided> {
     if !spec.splits.is_empty() {
-        let (splits, numbers, notes) = read_groups(&[&spec.splits], spec)?;
-        return rotated(splits, &numbers[0], notes);
+        let read = read_groups(&[&spec.splits], spec)?;
+        return rotated(read.sets, &read.groups[0], read.notes);
     }
     if spec.folds.is_empty() && spec.train.is_empty() {
         let (whole, notes) = match &spec.synth {
@@ -177,8 +177,8 @@ fn divided(spec: &DataSpec, seed: u64) -> Result<Divided> {
     let folds = if spec.folds.is_empty() { vec![one] } else { spec.folds.clone() };
     let groups: Vec<&[PathBuf]> =
         folds.iter().flat_map(|f| [&f.train[..], &f.valid[..], &f.test[..]]).collect();
-    let (splits, numbers, notes) = read_groups(&groups, spec)?;
-    let folds = numbers.chunks_exact(3).map(|of_fold| {
+    let ReadGroups { sets: splits, groups, notes } = read_groups(&groups, spec)?;
+    let folds = groups.chunks_exact(3).map(|of_fold| {
         let [train, valid, test] = [0, 1, 2].map(|i| of_fold[i].clone());
         FoldSplits { train, valid, test }
     });
@@ -212,13 +212,18 @@ fn read_options(spec: &DataSpec) -> ReadOptions {
     ReadOptions { group: spec.group, first_id: spec.first_id, columns, ..ReadOptions::default() }
 }
 
-/// Reads the files of all groups, each file once, and returns the data, the numbers of every group's data, and notes.
+/// The data of several groups of files.
+struct ReadGroups {
+    sets: Vec<Dataset>,
+    /// For each group, the numbers of its data sets.
+    groups: Vec<Vec<usize>>,
+    notes: Vec<String>,
+}
+
+/// Reads the files of all groups, each file once.
 ///
 /// With `group`, the rows of a query may be in several files of one group, which are then read together.
-fn read_groups(
-    groups: &[&[PathBuf]],
-    spec: &DataSpec,
-) -> Result<(Vec<Dataset>, Vec<Vec<usize>>, Vec<String>)> {
+fn read_groups(groups: &[&[PathBuf]], spec: &DataSpec) -> Result<ReadGroups> {
     let (mut units, mut numbers) = (Vec::<Vec<&Path>>::new(), Vec::new());
     for group in groups {
         let files: Vec<&Path> = group.iter().map(PathBuf::as_path).collect();
@@ -249,7 +254,7 @@ fn read_groups(
         sets.push(loaded.data);
     }
     let notes = notes.iter().map(|(note, files)| noted(files, note)).collect();
-    Ok((sets, numbers, notes))
+    Ok(ReadGroups { sets, groups: numbers, notes })
 }
 
 /// A note of the reader with the names of the files it is about; their directories differ between machines.

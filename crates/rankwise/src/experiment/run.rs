@@ -144,7 +144,7 @@ impl Experiment {
         &self.manifest
     }
 
-    /// Runs all jobs that the journal does not have, and summarizes the results of all of them.
+    /// Runs all jobs that the journal does not have, and summarises the results of all of them.
     ///
     /// With `keep_models`, a job whose model is not in its file any more is run again.
     pub fn run(&self, options: &RunOptions<'_>, observer: &Observer<'_>) -> Result<(Findings, Times)> {

@@ -3,7 +3,7 @@
 //! All of them use the per-query differences `d₁ … d_n` of two systems. With `T = |Σ dᵢ|`:
 //!
 //! ```text
-//! randomization   p = P( |Σ sᵢ dᵢ| ≥ T ) ,   signs sᵢ = ±1 equally likely        (`smucker2007comparison`)
+//! randomisation   p = P( |Σ sᵢ dᵢ| ≥ T ) ,   signs sᵢ = ±1 equally likely        (`smucker2007comparison`)
 //! paired t        p = P( |t_{n−1}| ≥ |mean(d)| / (sd(d)/√n) )
 //! Holm            p̃₍ᵢ₎ = max_{j ≤ i} min(1, (m − j + 1)·p₍ⱼ₎)                       (`holm1979simple`)
 //! bootstrap       quantiles of the mean over n queries drawn with replacement    (`efron1979bootstrap`)
@@ -20,7 +20,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// Two values of a metric that differ by no more than this are the same value, rounded differently.
 pub const TIE: f64 = 1e-12;
 
-/// With no more non-zero differences than this, the randomization test enumerates all sign assignments.
+/// With no more non-zero differences than this, the randomisation test enumerates all sign assignments.
 pub const MAX_EXACT: usize = 20;
 
 /// Sign assignments drawn from one random stream: the unit of parallel work.
@@ -50,7 +50,7 @@ pub fn is_exact(differences: &[f64]) -> bool {
     differences.iter().filter(|d| d.abs() > TIE).count() <= MAX_EXACT
 }
 
-/// Two-sided p of the paired randomization test.
+/// Two-sided p of the paired randomisation test.
 ///
 /// Exact by enumeration with up to [`MAX_EXACT`] non-zero differences. Otherwise `(b + 1)/(m + 1)`, where `b` of
 /// `m = permutations` random sign assignments reach the observed sum: never 0, and never below the true level.

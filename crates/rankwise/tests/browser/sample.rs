@@ -219,7 +219,7 @@ impl Sample {
         order.iter().take(10).map(|&q| worst(q)).collect()
     }
 
-    /// The values of each system, summarized as in an experiment.
+    /// The values of each system, summarised as in an experiment.
     fn standing(&self, values: &[PerQuery], folds: &[usize]) -> Standing {
         let mean = |v: &[Option<f64>]| {
             let kept: Vec<f64> = v.iter().flatten().copied().collect();

@@ -72,7 +72,7 @@ fn caption(findings: &Findings, section: &Section<'_>) -> String {
     );
     if section.rows.iter().any(|row| row.worse) {
         caption += &format!(
-            " {DAGGER}: worse than the best by {} (paired randomization test with Holm's correction, $p < {LEVEL}$).",
+            " {DAGGER}: worse than the best by {} (paired randomisation test with Holm's correction, $p < {LEVEL}$).",
             escaped(&findings.selection)
         );
     }

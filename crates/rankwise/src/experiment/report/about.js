@@ -99,7 +99,7 @@ function drawMethod(body) {
     `The same experiment file, data, seed (${seed}) and version (Rankwise ${findings.version}) give the same figures, on any number of threads. Only times differ.`,
     findings.data.some((data) => data.systems.some((system) => system.trials.length > 0))
       && `Parameters were chosen by ${findings.selection} on validation queries only. All figures here are on test queries.`,
-    comparison && `Differences were tested with a two-sided paired randomization test (${counted(comparison.permutations, "random sign assignment")} where there are too many to enumerate) with Holm’s correction. `
+    comparison && `Differences were tested with a two-sided paired randomisation test (${counted(comparison.permutations, "random sign assignment")} where there are too many to enumerate) with Holm’s correction. `
       + `Confidence intervals are bootstrap percentiles over ${counted(comparison.resamples, "resample")} of the queries.`,
     times.threads > 0 && `It ran on ${counted(times.threads, "thread")}, ${times.one_at_a_time ? "one job at a time" : "with jobs in parallel"}${peak}.`,
   ].filter(Boolean);

@@ -9,7 +9,7 @@ const overallSections = [
 const viewSections = [
   { id: "curves", title: "NDCG by depth", short: "NDCG", draw: drawCurves, about: "Mean NDCG of the top k documents, for each k." },
   { id: "wins", title: "Wins and losses", short: "Wins", draw: drawWins, about: "Each bar is a query: above the line the system is better than the baseline, below it is worse." },
-  { id: "significance", title: "Significance of differences", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomization test, with Holm’s correction for all pairs.` },
+  { id: "significance", title: "Significance of differences", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test, with Holm’s correction for all pairs.` },
   { id: "parameters", title: "Parameters", single: true, draw: drawSearch, about: "Each dot is a setting tried on one fold; the line shows their mean, and triangles mark chosen values." },
   { id: "training", title: "Training", single: true, draw: drawTraining, about: "A thin line per fold." },
   { id: "times", title: "Time and accuracy", short: "Time", draw: drawTimes, about: "Higher is better; further left is faster." },

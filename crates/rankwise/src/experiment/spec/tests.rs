@@ -81,6 +81,6 @@ fn every_experiment_file_of_the_repository_loads() {
     };
     let files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     let files = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    let loaded = files.map(|path| Spec::load(path).unwrap_or_else(|e| panic!("{e}"))).count();
-    assert!(loaded >= 9, "only {loaded} experiment files were found");
+    let specs: Vec<Spec> = files.map(|path| Spec::load(path).unwrap_or_else(|e| panic!("{e}"))).collect();
+    assert!(specs.len() >= 9, "only {} experiment files were found", specs.len());
 }

@@ -136,7 +136,7 @@ fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: 
 }
 
 impl Smear {
-    /// Summarizes the losses of each query; none where there are no losses.
+    /// Summarises the losses of each query; none where there are no losses.
     fn of(starts: &str, queries: &[Vec<f64>]) -> Option<Smear> {
         let count: usize = queries.iter().map(Vec::len).sum();
         if count == 0 {
