@@ -22,7 +22,10 @@ fn stored(name: &str) -> Ranker {
 }
 
 fn ranker(model: Model) -> Ranker {
-    Ranker::of_model(model, Columns::default()).unwrap()
+    let mut ranker = Ranker::of_model(model, Columns::default()).unwrap();
+    // The name is in the files that ONNX Runtime scored.
+    ranker.learner.name = "lightgbm".into();
+    ranker
 }
 
 fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f64; 2]) -> Tree {
