@@ -309,8 +309,8 @@ impl Trainer {
         self.ranker(fitted, train, data)
     }
 
-    /// Trains one model per C of `cs`, each starting from the solutions before; ascending C are fastest. Fails if
-    /// the learner has no regularization path.
+    /// Trains one model per C of `cs`, each starting from the solutions before; ascending C are fastest.
+    /// Fails if the learner has no regularization path.
     pub fn path(&self, cs: &[f64], train: &Dataset, watch: &mut dyn Watch) -> Result<RegularizationPath> {
         check_data(train, None)?;
         self.check_path(cs)?;

@@ -1,4 +1,5 @@
-//! An entry in the list of learners: its card, its parameters as data, and how they become a trainable learner.
+//! An entry in the list of learners: its card, its parameters as data, and how they become a trainable
+//! learner.
 
 use super::loss::{CustomLoss, LossLearner};
 use super::parameters::{Parameter, Parameters, by_canonical_name, described, overlaid, table_of};

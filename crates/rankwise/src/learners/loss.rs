@@ -49,11 +49,11 @@ impl fmt::Debug for LossKind {
     }
 }
 
-/// A learner that is a loss. Its fields are the parameters that change what is minimised; those that change how
-/// it is minimised belong to the scorer.
+/// A learner that is a loss. Its fields are the parameters that change what is minimised; those that change
+/// how it is minimised belong to the scorer.
 ///
-/// Implement it and list it with [`LearnerEntry::of_loss`](super::LearnerEntry::of_loss): linear models, boosted
-/// trees and neural networks can then be trained with it.
+/// Implement it and list it with [`LearnerEntry::of_loss`](super::LearnerEntry::of_loss): linear models,
+/// boosted trees and neural networks can then be trained with it.
 ///
 /// ```
 /// use rankwise::card::Card;
@@ -88,8 +88,8 @@ pub trait LossLearner: Parameters {
     /// The default scorer.
     const SCORER: ScorerKind = ScorerKind::Linear;
 
-    /// How a linear model of it is optimised: [`LinearParameters`](super::LinearParameters), unless the loss has
-    /// an optimiser of its own.
+    /// How a linear model of it is optimised: [`LinearParameters`](super::LinearParameters), unless the loss
+    /// has an optimiser of its own.
     type Linear: LossScorer<Self>;
 
     /// Rejects parameters that are out of range, or that make no sense with the scorer.

@@ -1,8 +1,8 @@
 //! The algorithms: everything that has a paper and parameters, by family.
 //!
-//! A learner is a loss, which every scorer can minimise ([`LossLearner`]), or a method of its own ([`Learner`]).
-//! Either is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line, the
-//! help, the tables and the tests that loop over the list pick it up from there.
+//! A learner is a loss, which every scorer can minimise ([`LossLearner`]), or a method of its own
+//! ([`Learner`]). Either is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the
+//! command line, the help, the tables and the tests that loop over the list pick it up from there.
 
 pub mod boosting;
 pub mod conditional;

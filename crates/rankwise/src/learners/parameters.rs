@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// A plain struct of parameters: serde in and out, defaults, and one doc line per field that becomes its help.
+/// A plain struct of parameters: serde in and out, defaults, and one doc line per field that becomes its
+/// help.
 pub trait Parameters:
     Default + Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
 {
@@ -138,8 +139,8 @@ pub(super) fn by_canonical_name(given: &Table, known: &[&str]) -> Result<Table> 
     Ok(table)
 }
 
-/// `defaults` with the values of `given` in their place; `owner` names whose parameters they are in errors. All
-/// names of `given` must be known.
+/// `defaults` with the values of `given` in their place; `owner` names whose parameters they are in errors.
+/// All names of `given` must be known.
 pub(super) fn overlaid<P: Parameters>(defaults: &P, given: &Table, owner: &str) -> Result<P> {
     let defaults = table_of(defaults);
     let read = |given: &Table| -> std::result::Result<P, toml::de::Error> {

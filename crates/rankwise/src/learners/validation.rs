@@ -5,7 +5,8 @@ use crate::metrics::Metric;
 use crate::rank::Sorter;
 use rayon::prelude::*;
 
-/// The weighted mean of the metric of a linear model over the queries for which it is defined; 0 if there are none.
+/// The weighted mean of the metric of a linear model over the queries for which it is defined; 0 if there are
+/// none.
 pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()

@@ -26,7 +26,8 @@ pub(super) struct Boost<'a> {
     /// The initial value of each output, unless there is a model to start from.
     pub(super) base: Vec<f64>,
     pub(super) combine: Combine,
-    /// β if all trees have the same weight in the end (an average); otherwise each is added with the learning rate.
+    /// β if all trees have the same weight in the end (an average); otherwise each is added with the learning
+    /// rate.
     pub(super) average: Option<f64>,
 }
 
@@ -45,11 +46,13 @@ pub(in crate::learners) fn fit_loss(
     let mut fitted = boost.fit(task, watch)?;
     let of = task.train.query_count();
     if skipped == of {
-        let note = "no training query prefers one document to another, so the model gives every document the same score";
+        let note = "no training query prefers one document to another, so the model gives every document the \
+                    same score";
         fitted.record.notes.push(note.into());
     } else if skipped > 0 {
         fitted.record.notes.push(format!(
-            "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no relevant documents)"
+            "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
+             relevant documents)"
         ));
     }
     Ok(fitted)

@@ -49,7 +49,8 @@ impl Checkpoint {
         };
         let damaged = || {
             Error::model(format!(
-                "{shown} is not a checkpoint or is damaged; use another file, or remove it if it was a checkpoint"
+                "{shown} is not a checkpoint or is damaged; use another file, or remove it if it was a \
+                 checkpoint"
             ))
         };
         let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(|_| damaged())?;
@@ -59,8 +60,8 @@ impl Checkpoint {
         let saved: Saved = serde_json::from_str(envelope.state.get()).map_err(|_| damaged())?;
         if saved.fingerprint != fingerprint {
             return Err(Error::model(format!(
-                "the checkpoint {shown} belongs to another training (other data, parameters, seed or metric); remove \
-                 it or use another file"
+                "the checkpoint {shown} belongs to another training (other data, parameters, seed or \
+                 metric); remove it or use another file"
             )));
         }
         Ok(Some(saved))

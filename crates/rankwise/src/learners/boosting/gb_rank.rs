@@ -1,12 +1,13 @@
-//! GBRank: regression trees on the pairs that are still in the wrong order (Zheng, Chen, Sun and Zha, SIGIR 2007).
+//! GBRank: regression trees on the pairs that are still in the wrong order (Zheng, Chen, Sun and Zha,
+//! SIGIR 2007).
 //!
 //! ```text
 //! for every pair r_i > r_j with h(x_i) < h(x_j) + τ:   targets h(x_j) + τ for x_i and h(x_i) − τ for x_j
 //! g_m = regression tree on the targets,   h_m = (m·h_{m−1} + β·g_m)/(m + 1)
 //! ```
 //!
-//! A document is in many pairs. A least-squares tree needs only the sum and the number of their targets, which come
-//! from the squared pair hinge `Σ [τ − (s_i − s_j)]₊²` without listing pairs: with `c_i` pairs,
+//! A document is in many pairs. A least-squares tree needs only the sum and the number of their targets,
+//! which come from the squared pair hinge `Σ [τ − (s_i − s_j)]₊²` without listing pairs: with `c_i` pairs,
 //! `Σ targets = c_i·s_i − ½ ∂/∂s_i`.
 
 use super::boost::Boost;
@@ -45,7 +46,8 @@ impl Learner for GbRank {
     const CARD: Card = Card {
         name: "gb-rank",
         title: "GBRank",
-        summary: "Average of regression trees, each fitted to the pairs that the trees before it rank in the wrong order.",
+        summary: "Average of regression trees, each fitted to the pairs that the trees before it rank in the \
+                  wrong order.",
         citations: &["zheng2007regression"],
     };
     const CONTINUES: bool = true;
@@ -103,7 +105,8 @@ impl Target for Misordered<'_> {
 mod tests {
     use super::*;
 
-    /// Labels 2, 1, 0 with scores 0, 2.5, −0.5 and τ = 2: the pairs (0,1) and (0,2) violate the margin, (1,2) does not.
+    /// Labels 2, 1, 0 with scores 0, 2.5, −0.5 and τ = 2: the pairs (0,1) and (0,2) violate the margin, (1,2)
+    /// does not.
     #[test]
     fn targets_match_the_calculation_by_hand() {
         let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();

@@ -46,8 +46,8 @@ impl LossLearner for LambdaMart {
     const CARD: Card = Card {
         name: "lambda-mart",
         title: "LambdaMART",
-        summary: "λ-gradients that optimise NDCG, MAP, MRR or ERR, by default with boosted trees: the usual choice for \
-                  search.",
+        summary: "λ-gradients that optimise NDCG, MAP, MRR or ERR, by default with boosted trees: the usual \
+                  choice for search.",
         citations: &["wu2010adapting", "burges2010ranknet"],
     };
     const SCORER: ScorerKind = ScorerKind::Trees;

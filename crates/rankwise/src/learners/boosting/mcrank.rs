@@ -57,7 +57,8 @@ impl Learner for McRank {
     fn check(&self) -> Result<()> {
         if !self.trees.monotone.is_empty() {
             return Err(Error::parameter(
-                "monotone needs a score that is a sum of trees; mcrank's expected grade is not one, so leave monotone empty",
+                "monotone needs a score that is a sum of trees; mcrank's expected grade is not one, so leave \
+                 monotone empty",
             ));
         }
         self.trees.check()

@@ -98,7 +98,8 @@ impl Rounds {
         }
         if *ensemble.combine() != self.combine {
             return Err(Error::parameter(
-                "the model to start from combines its trees in another way, so this learner cannot continue it",
+                "the model to start from combines its trees in another way, so this learner cannot continue \
+                 it",
             ));
         }
         Ok(Some(ensemble.clone()))
@@ -116,7 +117,7 @@ impl Rounds {
         let rounds = trees.len() / outputs;
         let expected = if state.valid.is_some() { rounds } else { 0 };
         if !trees.len().is_multiple_of(outputs) || curve.len() != expected {
-            return Err(Error::model("the checkpoint does not fit this training; remove it or use another file"));
+            return Err(Error::model("the checkpoint does not fit this training; remove it first"));
         }
         trees.iter().try_for_each(|tree| tree.check(task.train.width()))?;
         let mut curve = curve.into_iter();

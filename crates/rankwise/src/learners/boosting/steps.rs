@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! plain     F ← F + ρ·f
-//! DART      k of the trees are dropped while f is grown; then each of them is scaled by k/(k+1) and f by ρ/(k+1)
+//! DART      k of the trees are dropped while f is grown; then these are scaled by k/(k+1) and f by ρ/(k+1)
 //! average   F ← (m·F + β·f)/(m + 1) in round m = 1, 2, …
 //! ```
 //!
-//! The effect of a round on the scores depends only on the trees, their weights and the random streams named by the
-//! round. Repeating it with trees read from a file therefore gives exactly the same scores.
+//! The effect of a round on the scores depends only on the trees, their weights and the random streams named
+//! by the round. Repeating it with trees read from a file therefore gives exactly the same scores.
 
 use crate::rng;
 use rand::RngExt;

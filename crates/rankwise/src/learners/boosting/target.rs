@@ -53,8 +53,8 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
     }
 }
 
-/// A hinge has no curvature. With |g| in its place, the value of a leaf is the normalised sum of its documents'
-/// gradients, between −1 and 1, whatever the scale of the loss.
+/// A hinge has no curvature. With |g| in its place, the value of a leaf is the normalised sum of its
+/// documents' gradients, between −1 and 1, whatever the scale of the loss.
 fn stand_in(slopes: &[f64], curvatures: &mut [f64]) {
     if curvatures.iter().all(|&h| h == 0.0) {
         curvatures.iter_mut().zip(slopes).for_each(|(h, g)| *h = g.abs());

@@ -1,26 +1,26 @@
 //! Conditional models whose rankings are sampled repeatedly from the model's own distribution.
 //!
-//! At weights `v`, rankings `y₁ … y_m` are drawn from `Pr_v(y) ∝ exp(−v·δφ(y))`, over all `y` that are rankings.
-//! Importance weights give the sums at other weights:
+//! At weights `v`, rankings `y₁ … y_m` are drawn from `Pr_v(y) ∝ exp(−v·δφ(y))`, over all `y` that are
+//! rankings. Importance weights give the sums at other weights:
 //!
 //! ```text
 //! Σ_y exp(−w·δφ(y))·f(y) = Z_v · E_v[ exp(−(w−v)·δφ(y))·f(y) ]
 //!                        ≈ Z_v · Σᵢ ωᵢ exp(−w·δφ(yᵢ))·f(yᵢ) ,      ωᵢ = exp(v·δφ(yᵢ)) / m
 //! ```
 //!
-//! with `f = 1`, `exp(Δ)` or `1 − Δ`, depending on the form. As `m` grows, the right side and its derivatives converge
-//! to the left for any `w`. `log Z_v` is not known, but it is constant in `w`, and cancels if a form is a ratio. So
-//! between two draws there is one smooth function for L-BFGS to minimise, as for a sample drawn once. Far from `v` a few
-//! rankings outweigh all others and the function is unbounded below. Therefore the function minimised between two draws
-//! is
+//! with `f = 1`, `exp(Δ)` or `1 − Δ`, depending on the form. As `m` grows, the right side and its derivatives
+//! converge to the left for any `w`. `log Z_v` is not known, but it is constant in `w`, and cancels if a form
+//! is a ratio. So between two draws there is one smooth function for L-BFGS to minimise, as for a sample
+//! drawn once. Far from `v` a few rankings outweigh all others and the function is unbounded below. Therefore
+//! the function minimised between two draws is
 //!
 //! ```text
 //! ‖w‖²/C + 1/Q Σ_q [ F̂_q(w) + ½ Var_v((w−v)·δφ) ]
 //! ```
 //!
-//! The damping has value and gradient 0 at `v`, so weights that another draw does not change are those of the objective
-//! itself. The variance is the second derivative of `log Z` along `w − v`: where sums of exponentials dominate, each
-//! draw makes between half a Newton step and a whole one.
+//! The damping has value and gradient 0 at `v`, so weights that another draw does not change are those of the
+//! objective itself. The variance is the second derivative of `log Z` along `w − v`: where sums of
+//! exponentials dominate, each draw makes between half a Newton step and a whole one.
 
 use super::fitting::{figures, start_at, units};
 use super::parameters::{Conditional, ConditionalLinearParameters};
@@ -56,7 +56,8 @@ struct AdaptiveFit {
 
 /// Fits the linear model that minimises `‖w‖²/C + R(w)`, with rankings sampled from the current distribution.
 ///
-/// Starts can be compared if the form is a ratio, free of the unknown constant; other forms have only one start.
+/// Starts can be compared if the form is a ratio, free of the unknown constant; other forms have only one
+/// start.
 pub(super) fn fit_adaptively(
     parameters: &Conditional,
     optimisation: &ConditionalLinearParameters,
@@ -110,8 +111,8 @@ fn follow(
     }
 }
 
-/// The risk over rankings drawn from the distribution at `v`. The perfect ranking that samples begin with was not
-/// drawn, and does not count.
+/// The risk over rankings drawn from the distribution at `v`. The perfect ranking that samples begin with was
+/// not drawn, and does not count.
 fn risk_at<'a>(
     parameters: &Conditional,
     units: FeatureUnits,

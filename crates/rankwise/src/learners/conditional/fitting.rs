@@ -76,7 +76,8 @@ pub(super) struct Found {
     pub(super) evaluations: u64,
 }
 
-/// Minimises `½‖w‖² + (C/2)·R(w)`, which is `C/2` times the objective, from zero and then from random weights.
+/// Minimises `½‖w‖² + (C/2)·R(w)`, which is `C/2` times the objective, from zero and then from random
+/// weights.
 fn minimize(
     risk: &impl Objective,
     optimisation: &ConditionalLinearParameters,
@@ -149,7 +150,8 @@ impl Found {
     }
 }
 
-/// Objective, gradient norm and the terms of the objective; the optimiser minimised `C/2` times the objective.
+/// Objective, gradient norm and the terms of the objective; the optimiser minimised `C/2` times the
+/// objective.
 pub(super) fn figures(fit: &LbfgsFit, c: f64) -> Vec<(String, f64)> {
     let square: f64 = fit.weights.iter().map(|w| w * w).sum();
     let named = [

@@ -32,8 +32,8 @@ impl LossLearner for Mle {
     const CARD: Card = Card {
         name: "mle",
         title: "Conditional likelihood",
-        summary: "Likelihood of the perfect ranking under a distribution over rankings, in closed form or over sampled \
-                  rankings.",
+        summary: "Likelihood of the perfect ranking under a distribution over rankings, in closed form or \
+                  over sampled rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;
@@ -75,8 +75,8 @@ impl LossLearner for ConvexLoss {
     const CARD: Card = Card {
         name: "convex-loss",
         title: "ConvexLoss",
-        summary: "Convex bound on likelihood and expected loss of AUC, average precision or NDCG under a distribution \
-                  over rankings.",
+        summary: "Convex bound on likelihood and expected loss of AUC, average precision or NDCG under a \
+                  distribution over rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;
@@ -168,7 +168,8 @@ impl LossLearner for L3 {
     const CARD: Card = Card {
         name: "l3",
         title: "L3",
-        summary: "Likelihood plus expected loss of AUC, average precision or NDCG under a distribution over rankings.",
+        summary: "Likelihood plus expected loss of AUC, average precision or NDCG under a distribution over \
+                  rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;

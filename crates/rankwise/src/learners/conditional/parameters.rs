@@ -94,12 +94,14 @@ impl Conditional {
         check_above_zero("threshold", self.threshold.into())?;
         if self.method == Method::Exact && self.gain != RankingGain::Auc {
             return Err(Error::parameter(
-                "method exact requires gain auc, as map and ndcg have no closed form; use method sampled or adaptive",
+                "method exact requires gain auc, as map and ndcg have no closed form; use method sampled or \
+                 adaptive",
             ));
         }
         if self.method != Method::Exact && scorer != ScorerKind::Linear {
             return Err(Error::parameter(
-                "trees and networks support only method exact with gain auc; for sampled rankings, use scorer linear",
+                "trees and networks support only method exact with gain auc; for sampled rankings, use \
+                 scorer linear",
             ));
         }
         if !(0.0..=1.0).contains(&self.best) {
@@ -168,7 +170,8 @@ impl ConditionalLinearParameters {
         }
         if starts > 1 && method == Method::Adaptive && form == ConditionalObjective::L3 {
             return Err(Error::parameter(format!(
-                "starts is {starts}; it must be 1 with method adaptive, as the minima of several starts cannot be compared"
+                "starts is {starts}; it must be 1 with method adaptive, as the minima of several starts \
+                 cannot be compared"
             )));
         }
         Ok(())

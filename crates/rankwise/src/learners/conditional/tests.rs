@@ -16,7 +16,8 @@ fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>)
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-/// One feature; a query with one relevant (1) and one non-relevant (0) document, and one without relevant documents.
+/// One feature; a query with one relevant (1) and one non-relevant (0) document, and one without relevant
+/// documents.
 fn two_documents() -> Dataset {
     dataset(1, vec![1.0, 0.0, 5.0], vec![1.0, 0.0, 0.0], vec![0, 2, 3])
 }
@@ -42,8 +43,8 @@ fn figure(fitted: &Fitted, name: &str) -> f64 {
     fitted.record.figures.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
-/// `w²/C + log(1 + exp(−2w))` has its minimum where `w/C = σ(−2w)`; with AUC's Δ = 1 for the one wrong ranking,
-/// ConvexLoss has `σ(1 − 2w)`. Both methods have the same two rankings, if the sample has each once.
+/// `w²/C + log(1 + exp(−2w))` has its minimum where `w/C = σ(−2w)`; with AUC's Δ = 1 for the one wrong
+/// ranking, ConvexLoss has `σ(1 − 2w)`. Both methods have the same two rankings, if the sample has each once.
 #[test]
 fn two_documents_match_the_solution_by_hand() {
     for (c, samples) in [(0.3, 2), (2.0, 2), (50.0, 2)] {
@@ -87,7 +88,8 @@ fn the_record_reports_the_objective_and_the_skipped_queries() {
     assert!(notes.contains("another: 1") && notes.contains("4 of 4 starts reached"), "{notes}");
 }
 
-/// Twelve queries of eight documents; a hidden utility with some noise makes three documents of each query relevant.
+/// Twelve queries of eight documents; a hidden utility with some noise makes three documents of each query
+/// relevant.
 fn noisy() -> Dataset {
     let mut random = rng::stream(11, &[]);
     let (mut values, mut labels) = (Vec::new(), Vec::new());

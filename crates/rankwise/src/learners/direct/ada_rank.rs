@@ -6,13 +6,14 @@
 //! α_t = ½ ln Σ_q P_t(q)(1 + E_q(h_t)) / Σ_q P_t(q)(1 − E_q(h_t)) = artanh φ_t ,   f_t = f_{t−1} + α_t h_t
 //! ```
 //!
-//! Queries that `f_t` ranks badly gain weight, so the next feature is one that helps there. The metric of a single
-//! feature never changes: it is computed once per query, and a round then takes a weighted mean per feature and scores
-//! the documents again. A sum of single features is a linear model, and is kept as one.
+//! Queries that `f_t` ranks badly gain weight, so the next feature is one that helps there. The metric of a
+//! single feature never changes: it is computed once per query, and a round then takes a weighted mean per
+//! feature and scores the documents again. A sum of single features is a linear model, and is kept as one.
 //!
-//! `exp(−E)` lies between 1/e and 1, so weights change little, and a strong feature tends to be chosen repeatedly. As in
-//! RankLib, a feature may be chosen a few times in a row and is then excluded for a round. The paper adds features as
-//! they are; dividing them by their standard deviation within queries makes `α` mean the same for all.
+//! `exp(−E)` lies between 1/e and 1, so weights change little, and a strong feature tends to be chosen
+//! repeatedly. As in RankLib, a feature may be chosen a few times in a row and is then excluded for a round.
+//! The paper adds features as they are; dividing them by their standard deviation within queries makes `α`
+//! mean the same for all.
 
 mod rounds;
 #[cfg(test)]
@@ -58,7 +59,8 @@ impl Learner for AdaRank {
     const CARD: Card = Card {
         name: "ada-rank",
         title: "AdaRank",
-        summary: "Linear model that boosts single features by query weights, for any metric with a maximum of 1.",
+        summary: "Linear model that boosts single features by query weights, for any metric with a maximum \
+                  of 1.",
         citations: &["xu2007adarank"],
     };
 
@@ -112,8 +114,8 @@ fn refuse_values_above_one(data: &Dataset, metric: &dyn Metric) -> Result<()> {
         let best = metric.value(query.labels(), &Ranking::by_scores(&grades)).unwrap_or(0.0);
         if best > 1.0 + 1e-9 {
             return Err(Error::parameter(format!(
-                "ada-rank needs a metric of at most 1, but {} is {best} on training query {}; use another metric, such as \
-                 ndcg@10 or map",
+                "ada-rank needs a metric of at most 1, but {} is {best} on training query {}; use another \
+                 metric, such as ndcg@10 or map",
                 metric.name(),
                 query.id()
             )));

@@ -2,8 +2,8 @@
 
 use crate::data::{Dataset, Features};
 
-/// Access to single columns. Dense rows are read in place; sparse ones get a copy by columns, as large as the values
-/// and column numbers of the data set itself.
+/// Access to single columns. Dense rows are read in place; sparse ones get a copy by columns, as large as the
+/// values and column numbers of the data set itself.
 pub(super) struct Columns<'a> {
     data: &'a Dataset,
     sparse: Option<ByColumn>,
@@ -30,7 +30,8 @@ impl Varying {
         &self.values[start..start + length]
     }
 
-    /// Adds `step` times the column to the scores of all documents, where it varies; elsewhere it changes no order.
+    /// Adds `step` times the column to the scores of all documents, where it varies; elsewhere it changes no
+    /// order.
     pub fn add_to(&self, scores: &mut [f64], data: &Dataset, step: f64) {
         for &(q, start) in &self.queries {
             let range = data.query(q).range();

@@ -1,15 +1,18 @@
-//! Coordinate ascent: a linear model that maximises the metric itself (Metzler and Croft, 2007; `metzler2007linear`).
+//! Coordinate ascent: a linear model that maximises the metric itself (Metzler and Croft, 2007;
+//! `metzler2007linear`).
 //!
 //! ```text
 //! max_w Σ_q v_q M_q(X_q w) / Σ_q v_q ,   one weight at a time:   w_c ← w_c + argmax_δ M(w + δ e_c)
 //! ```
 //!
-//! A ranking metric is piecewise constant in `δ`, so each search tries growing steps in both directions, and a weight
-//! of 0. Passes go through the features in random order until a pass gains too little. The metric has many local
-//! optima, so there are several starts; the best one on the validation queries, if there are any, is kept.
+//! A ranking metric is piecewise constant in `δ`, so each search tries growing steps in both directions, and
+//! a weight of 0. Passes go through the features in random order until a pass gains too little. The metric
+//! has many local optima, so there are several starts; the best one on the validation queries, if there are
+//! any, is kept.
 //!
-//! Steps are measured in standard deviations of the feature within queries: rescaling a feature changes nothing. A
-//! step changes scores only by `δ x_c`, and only in queries in which feature `c` varies; all others keep their value.
+//! Steps are measured in standard deviations of the feature within queries: rescaling a feature changes
+//! nothing. A step changes scores only by `δ x_c`, and only in queries in which feature `c` varies; all
+//! others keep their value.
 
 mod climb;
 #[cfg(test)]
@@ -52,7 +55,8 @@ impl Learner for CoordinateAscent {
     const CARD: Card = Card {
         name: "coordinate-ascent",
         title: "Coordinate ascent",
-        summary: "Linear model that maximises any metric directly, one weight at a time, from several starts.",
+        summary: "Linear model that maximises any metric directly, one weight at a time, from several \
+                  starts.",
         citations: &["metzler2007linear"],
     };
 

@@ -11,8 +11,8 @@ pub(super) struct Terrain<'a> {
     columns: Columns<'a>,
     /// Each query's fraction of the mean; 0 for queries for which the metric is undefined.
     pub shares: Vec<f64>,
-    /// Each column's standard deviation within queries. Steps are in units of it, so that they mean the same for
-    /// features of any scale. 0 for a column that never varies.
+    /// Each column's standard deviation within queries. Steps are in units of it, so that they mean the same
+    /// for features of any scale. 0 for a column that never varies.
     pub scales: Vec<f64>,
     /// Each column's correlation with the labels within queries.
     pub correlations: Vec<f64>,

@@ -1,11 +1,11 @@
 //! Random forest: the average of regression trees on queries sampled with replacement (Breiman 2001).
 //!
 //! ```text
-//! F(x) = 1/T Σ_t tree_t(x),   tree_t fits the labels of as many queries as there are, sampled with replacement
+//! F(x) = 1/T Σ_t tree_t(x),   tree_t fits the labels of queries sampled with replacement
 //! ```
 //!
-//! Whole queries are sampled, not documents: documents of one query are alike, so a tree that has seen some of them
-//! knows the others.
+//! Whole queries are sampled, not documents: documents of one query are alike, so a tree that has seen some
+//! of them knows the others.
 
 use crate::card::Card;
 use crate::error::{Error, Result};
@@ -128,7 +128,8 @@ impl RandomForest {
         }
     }
 
-    /// Samples queries with replacement; the weight of a document is that of its query times how often it was drawn.
+    /// Samples queries with replacement; the weight of a document is that of its query times how often it was
+    /// drawn.
     fn draw(&self, task: &Task<'_>, number: u64, base: f64) -> Bag {
         let train = task.train;
         let mut random = rng::stream(task.seed, &[0, number]);

@@ -3,8 +3,8 @@
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q α·(1 − E NDCG@k(R)) − (1 − α)·Σ_R P(R|r)·ln P(R|Xw) ,      P(R|s) ∝ exp(−E(R|s))
 //! ```
-//! Linear models draw the rankings once per query, so that there is one objective; trees draw them again in every
-//! iteration.
+//! Linear models draw the rankings once per query, so that there is one objective; trees draw them again in
+//! every iteration.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -39,7 +39,8 @@ impl LossLearner for BoltzRank {
     const CARD: Card = Card {
         name: "boltz-rank",
         title: "BoltzRank",
-        summary: "Expected NDCG and likelihood under a distribution over sampled rankings, with pairwise energies.",
+        summary: "Expected NDCG and likelihood under a distribution over sampled rankings, with pairwise \
+                  energies.",
         citations: &["volkovs2009boltzrank"],
     };
 

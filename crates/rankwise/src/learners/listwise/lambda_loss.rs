@@ -3,7 +3,8 @@
 //! ```text
 //! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |gᵢ − gⱼ|·(|uᵢ − uⱼ| + μ(v_d − v_{d+1}))·ln(1 + exp(−σ w·(xᵢ − xⱼ)))
 //! ```
-//! The weights are those of the current order, fixed for a while: the expectation and maximisation steps of the paper.
+//! The weights are those of the current order, fixed for a while: the expectation and maximisation steps of
+//! the paper.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -39,7 +40,8 @@ impl LossLearner for LambdaLoss {
     const CARD: Card = Card {
         name: "lambda-loss",
         title: "LambdaLoss",
-        summary: "NDCG-Loss2++: logistic loss of pairs weighted by gains, discounts and the discount of their distance.",
+        summary: "NDCG-Loss2++: logistic loss of pairs weighted by gains, discounts and the discount of \
+                  their distance.",
         citations: &["wang2018lambdaloss"],
     };
 

@@ -36,7 +36,8 @@ impl LossLearner for SoftRank {
     const CARD: Card = Card {
         name: "soft-rank",
         title: "SoftRank",
-        summary: "Expected NDCG if each score has a Gaussian error, from the distribution of every document's rank.",
+        summary: "Expected NDCG if each score has a Gaussian error, from the distribution of every \
+                  document's rank.",
         citations: &["taylor2008softrank"],
     };
 

@@ -32,13 +32,14 @@ fn exactly(c: f64) -> LinearParameters {
     LinearParameters { tolerance: 1e-10, scale: false, ..LinearParameters::smooth(c) }
 }
 
-/// One feature, 1 for the better document and 0 for the worse. Each objective is `½w² + C·ℓ(w)`, so the optimum is
-/// where `w = −C·ℓ'(w)`; a second query has no pairs and is skipped.
+/// One feature, 1 for the better document and 0 for the worse. Each objective is `½w² + C·ℓ(w)`, so the
+/// optimum is where `w = −C·ℓ'(w)`; a second query has no pairs and is skipped.
 #[test]
 fn one_pair_matches_the_solution_by_hand() {
     let train = dataset(1, vec![1.0, 0.0, 5.0], vec![1.0, 0.0, 0.0], vec![0, 2, 3]);
     for c in [0.3, 4.0] {
-        // ℓ = ln(1 + exp(−w)) for pairs and lists, times the weight of the pair: a swap costs 1 − 1/log₂3 of NDCG.
+        // ℓ = ln(1 + exp(−w)) for pairs and lists, times the weight of the pair: a swap costs 1 − 1/log₂3 of
+        // NDCG.
         let falls = |w: f64| 1.0 / (1.0 + w.exp());
         let swap = 1.0 - 1.0 / 3_f64.log2();
         // The target of ListNet is e/(e + 1) for the better document.

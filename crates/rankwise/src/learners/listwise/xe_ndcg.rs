@@ -3,7 +3,8 @@
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q −Σᵢ tᵢ ln pᵢ ,      t ∝ 2^r − γ ,  γ uniform in [0, 1) ,  p ∝ exp(Xw)
 //! ```
-//! Linear models draw γ once per query, so that there is one objective; trees draw it again in every iteration.
+//! Linear models draw γ once per query, so that there is one objective; trees draw it again in every
+//! iteration.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -22,7 +23,8 @@ impl LossLearner for XeNdcg {
     const CARD: Card = Card {
         name: "xe-ndcg",
         title: "Cross-entropy NDCG",
-        summary: "Cross-entropy of the top-one probabilities with randomly perturbed gains: a convex bound on NDCG.",
+        summary: "Cross-entropy of the top-one probabilities with randomly perturbed gains: a convex bound \
+                  on NDCG.",
         citations: &["bruch2021alternative"],
     };
 

@@ -1,11 +1,11 @@
 //! The forward and backward pass through the layers of a network.
 //!
 //! ```text
-//! h_l = m_l ⊙ a(W_l·h_{l−1} + b_l)                  m_l: 1, or with dropout p: 0 with probability p, else 1/(1−p)
+//! h_l = m_l ⊙ a(W_l·h_{l−1} + b_l)   m_l: 1, or with dropout p: 0 with probability p, else 1/(1−p)
 //! δ_L = g·w ⊙ a'_L ,   δ_{l−1} = W_lᵀ·δ_l ⊙ a'_{l−1} ,   ∂/∂W_l = Σ δ_l·h_{l−1}ᵀ ,   ∂/∂b_l = Σ δ_l
 //! ```
-//! where `g` is the derivative of the loss with respect to the score, and `a'` follows from `h`: for relu it is 1 where
-//! `h > 0`, for tanh it is `1 − h²`.
+//! where `g` is the derivative of the loss with respect to the score, and `a'` follows from `h`: for relu it
+//! is 1 where `h > 0`, for tanh it is `1 − h²`.
 
 use super::shape::{Packed, Shape};
 use crate::models::Activation;
@@ -46,7 +46,8 @@ impl Pass {
         &mut self.values[0]
     }
 
-    /// The scores of the documents whose features are in the buffer; `documents` are their numbers, for dropout.
+    /// The scores of the documents whose features are in the buffer; `documents` are their numbers, for
+    /// dropout.
     pub(super) fn forward(
         &mut self,
         shape: &Shape,
@@ -80,8 +81,8 @@ impl Pass {
         scores.extend(inputs.map(|inputs| bias + dot(row, inputs)));
     }
 
-    /// Adds the gradient with respect to all weights to `gradient`; `slopes` are the derivatives with respect to the
-    /// scores of the documents that just went [`forward`](Pass::forward).
+    /// Adds the gradient with respect to all weights to `gradient`; `slopes` are the derivatives with respect
+    /// to the scores of the documents that just went [`forward`](Pass::forward).
     pub(super) fn backward(
         &mut self,
         shape: &Shape,

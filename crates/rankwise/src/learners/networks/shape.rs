@@ -13,8 +13,8 @@ pub(super) struct Shape {
     pub(super) activation: Activation,
 }
 
-/// A layer's range in the array: one row of weights per unit, padded with zeros, then the biases. The padding has
-/// gradients of 0, so it stays 0.
+/// A layer's range in the array: one row of weights per unit, padded with zeros, then the biases. The padding
+/// has gradients of 0, so it stays 0.
 pub(super) struct Place {
     pub(super) inputs: usize,
     pub(super) outputs: usize,
@@ -59,9 +59,10 @@ impl Shape {
         self.layers.last().expect("a network has a last layer")
     }
 
-    /// Initial weights: uniform within ±1/√inputs, biases 0. That is smaller than what keeps the size of signals from
-    /// layer to layer (`he2015delving`), so steps change the units' inputs sooner: on data of MSLR's shape, ListNet with
-    /// 256-128-64 units had an NDCG@10 of 0.670 after ten epochs, against 0.637 from the larger weights.
+    /// Initial weights: uniform within ±1/√inputs, biases 0. That is smaller than what keeps the size of
+    /// signals from layer to layer (`he2015delving`), so steps change the units' inputs sooner: on data of
+    /// MSLR's shape, ListNet with 256-128-64 units had an NDCG@10 of 0.670 after ten epochs, against 0.637
+    /// from the larger weights.
     pub(super) fn draw(&self, seed: u64) -> Vec<f32> {
         let mut values = vec![0.0; self.len()];
         for (number, place) in self.layers.iter().enumerate() {

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn standardisation_matches_the_calculation_by_hand() {
-        // Columns: 1, 3, missing, 5 (mean 3, variance 8/3); always 7; 0, 4, 0, 0 (mean 1, variance 3); all missing.
+        // Columns: 1, 3, missing, 5 (mean 3, variance 8/3); always 7; 0, 4, 0, 0 (mean 1, variance 3); all
+        // missing.
         let nan = f32::NAN;
         let rows = [[1.0, 7.0, 0.0, nan], [3.0, 7.0, 4.0, nan], [nan, 7.0, 0.0, nan], [5.0, 7.0, 0.0, nan]];
         let dense = standard(Features::Dense { width: 4, values: rows.concat() }, 4);

@@ -53,7 +53,8 @@ impl<'a> Steps<'a> {
             }
     }
 
-    /// One step along `gradient`, which is clipped if it is too long; returns false, without a step, if it is not finite.
+    /// One step along `gradient`, which is clipped if it is too long; returns false, without a step, if it is
+    /// not finite.
     pub(super) fn step(&mut self, shape: &Shape, weights: &mut [f32], gradient: &mut [f32]) -> bool {
         let norm = dot(gradient, gradient).sqrt();
         if !norm.is_finite() {

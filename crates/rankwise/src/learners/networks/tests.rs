@@ -25,8 +25,8 @@ fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, sizes: &[usize]) ->
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-/// A document is relevant if two features have the same sign, which no linear model can represent. A third feature is
-/// irrelevant, and some values are missing.
+/// A document is relevant if two features have the same sign, which no linear model can represent. A third
+/// feature is irrelevant, and some values are missing.
 fn crosswise(seed: u64, queries: usize) -> Dataset {
     let mut random = rng::stream(seed, &[]);
     let (mut values, mut labels) = (Vec::new(), Vec::new());

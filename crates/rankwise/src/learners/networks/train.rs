@@ -1,8 +1,8 @@
 //! The training loop: a batch of queries, its gradient, a step; until the last epoch or early stopping.
 //!
-//! A batch is split into at most [`PIECES`] pieces of whole queries, whatever the number of threads. A piece processes
-//! its queries in chunks that fit the cache (forward, loss, backward) and has its own gradient. The gradients are then
-//! summed in order.
+//! A batch is split into at most [`PIECES`] pieces of whole queries, whatever the number of threads. A piece
+//! processes its queries in chunks that fit the cache (forward, loss, backward) and has its own gradient. The
+//! gradients are then summed in order.
 
 use super::parameters::NetworkParameters;
 use super::pass::{Dropout, Pass};
@@ -164,8 +164,8 @@ impl<'a> Trainer<'a> {
     fn diverged(&self, epoch: u64) -> Error {
         let NetworkParameters { learning_rate, weight_decay, .. } = self.network;
         Error::parameter(format!(
-            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate}) or weight_decay \
-             (it is {weight_decay}), a clip such as 1, or features of a narrower range"
+            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate}) or \
+             weight_decay (it is {weight_decay}), a clip such as 1, or features of a narrower range"
         ))
     }
 
@@ -338,11 +338,13 @@ impl Run<'_, '_> {
         let (of, loss) = (self.task.train.query_count(), self.trainer.loss);
         let skipped = self.task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
         if self.trainer.queries.is_empty() {
-            let note = "no training query prefers one document to another, so the model gives every document the same score";
+            let note = "no training query prefers one document to another, so the model gives every document \
+                        the same score";
             notes.push(note.to_string());
         } else if skipped > 0 {
             notes.push(format!(
-                "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no relevant documents)"
+                "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
+                 relevant documents)"
             ));
         }
         let weights = self.best.map_or_else(|| self.trainer.weights.clone(), |best| best.weights);

@@ -28,8 +28,9 @@ impl Grading {
         grades.dedup();
         if grades.len() > MOST_GRADES {
             return Err(Error::data(format!(
-                "the training documents have {} different grades; {learner} places a threshold between every two \
-                 grades and accepts at most {MOST_GRADES}; use a learner for real-valued labels such as regression",
+                "the training documents have {} different grades; {learner} places a threshold between every \
+                 two grades and accepts at most {MOST_GRADES}; use a learner for real-valued labels such as \
+                 regression",
                 grades.len()
             )));
         }
@@ -71,8 +72,8 @@ impl Grading {
         record.figures.push(("share of the commonest grade".into(), self.commonest() / total));
         if let [sole] = self.grades[..] {
             record.notes.push(format!(
-                "every training document has grade {sole}: there was no order to learn, and the model always predicts \
-                 {sole}"
+                "every training document has grade {sole}: there was no order to learn, and the model always \
+                 predicts {sole}"
             ));
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Ordinal regression: a linear score that thresholds cut into grades, so that the model also predicts a grade.
+//! Ordinal regression: a linear score that thresholds cut into grades, so that the model also predicts a
+//! grade.
 
 mod grading;
 pub mod oc_svm;

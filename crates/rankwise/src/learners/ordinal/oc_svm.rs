@@ -4,13 +4,14 @@
 //! min_{w, b_1 ≤ … ≤ b_{l−1}} ½‖w‖² + C Σ_r ( Σ_{i below b_r} v_i [1 + w·x_i − b_r]₊ + Σ_{i above b_r} v_i [1 − w·x_i + b_r]₊ ) / Σ v_i
 //! ```
 //!
-//! `v_i` is the weight of the document's query. Balanced, it is divided by the fraction of documents with the same
-//! grade, so that all grades have the same total weight. Unbalanced, as published, the optimum is often `w = 0` and the
-//! most frequent grade for all documents if few are relevant: the hinge gains nothing where a rare grade is more likely
-//! than elsewhere but still less likely than the frequent one. With explicit constraints, a threshold counts the
-//! documents of its two adjacent grades; with implicit ones (Chu and Keerthi, 2007) it counts all documents. The
-//! thresholds are minimised out exactly, which leaves a convex risk in `w` for the cutting planes. The predicted grade
-//! of a document is the first whose threshold is above its score.
+//! `v_i` is the weight of the document's query. Balanced, it is divided by the fraction of documents with the
+//! same grade, so that all grades have the same total weight. Unbalanced, as published, the optimum is often
+//! `w = 0` and the most frequent grade for all documents if few are relevant: the hinge gains nothing where a
+//! rare grade is more likely than elsewhere but still less likely than the frequent one. With explicit
+//! constraints, a threshold counts the documents of its two adjacent grades; with implicit ones (Chu and
+//! Keerthi, 2007) it counts all documents. The thresholds are minimised out exactly, which leaves a convex
+//! risk in `w` for the cutting planes. The predicted grade of a document is the first whose threshold is
+//! above its score.
 
 use super::grading::Grading;
 use crate::card::Card;
@@ -48,8 +49,8 @@ impl Learner for OcSvm {
     const CARD: Card = Card {
         name: "oc-svm",
         title: "OC-SVM",
-        summary: "Max-margin ordinal regression: thresholds on a linear score separate adjacent grades. Also predicts \
-                  the grade.",
+        summary: "Max-margin ordinal regression: thresholds on a linear score separate adjacent grades. Also \
+                  predicts the grade.",
         citations: &["shashua2002ranking", "chu2007support", "joachims2009cutting"],
     };
 

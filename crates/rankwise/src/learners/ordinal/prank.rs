@@ -5,10 +5,10 @@
 //!     τ_r = y_r  if (w·x − b_r)·y_r ≤ 0  else 0 ,        w ← w + (Σ_r τ_r)·x ,        b_r ← b_r − τ_r
 //! ```
 //!
-//! The thresholds stay in order by themselves. A query's weight multiplies the steps of its documents; if weights
-//! differ, that could break the order. Sorting restores it and never moves the thresholds further from any ordered
-//! ones, so the bound on the number of mistakes still holds. The averaged model is the mean over all documents seen:
-//! it is more stable than the last one if no model is free of mistakes.
+//! The thresholds stay in order by themselves. A query's weight multiplies the steps of its documents; if
+//! weights differ, that could break the order. Sorting restores it and never moves the thresholds further
+//! from any ordered ones, so the bound on the number of mistakes still holds. The averaged model is the mean
+//! over all documents seen: it is more stable than the last one if no model is free of mistakes.
 
 use super::grading::Grading;
 use crate::card::Card;
@@ -51,8 +51,8 @@ impl Learner for Prank {
     const CARD: Card = Card {
         name: "prank",
         title: "PRank",
-        summary: "Perceptron with thresholds between the grades; also predicts the grade. With validation queries, the \
-                  best pass is kept.",
+        summary: "Perceptron with thresholds between the grades; also predicts the grade. With validation \
+                  queries, the best pass is kept.",
         citations: &["crammer2001pranking"],
     };
 

@@ -80,8 +80,9 @@ fn a_query_of_weight_2_is_two_queries_and_one_of_weight_0_none() {
     }
 }
 
-/// At 0 there are three documents of grade 0; at 1 there are three more, and one of grade 1. The frequent grade is more
-/// likely at both values, so no weight helps, unless grades are balanced: then it is as with six of grade 1.
+/// At 0 there are three documents of grade 0; at 1 there are three more, and one of grade 1. The frequent
+/// grade is more likely at both values, so no weight helps, unless grades are balanced: then it is as with
+/// six of grade 1.
 #[test]
 fn a_rare_grade_counts_when_balanced() {
     let rare = documents(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], None);
@@ -100,8 +101,9 @@ fn a_rare_grade_counts_when_balanced() {
     assert!((a - b).abs() < 1e-6 * a, "{a} and {b}");
 }
 
-/// Three steps from `w = 0, b = (0, 0)`, each a mistake: at x = 1 of the lowest grade to `−2, (1, 1)`; at x = 2 of
-/// the highest to `2, (0, 0)`; at x = −1 of the middle one, where only the first threshold is wrong, to `1, (−1, 0)`.
+/// Three steps from `w = 0, b = (0, 0)`, each a mistake: at x = 1 of the lowest grade to `−2, (1, 1)`; at x =
+/// 2 of the highest to `2, (0, 0)`; at x = −1 of the middle one, where only the first threshold is wrong, to
+/// `1, (−1, 0)`.
 #[test]
 fn three_steps_of_prank_by_hand() {
     let train = documents(&[1.0, 2.0, -1.0], &[0.0, 4.0, 1.0], None);
@@ -127,8 +129,8 @@ fn prank_stops_after_a_pass_without_a_mistake() {
     assert_eq!(fitted.model.grades(&train).unwrap(), train.labels());
 }
 
-/// More passes never choose worse, the pass kept is the first of the best ones, and the model kept is the one that this
-/// many passes alone give.
+/// More passes never choose worse, the pass kept is the first of the best ones, and the model kept is the one
+/// that this many passes alone give.
 #[test]
 fn prank_keeps_the_pass_that_is_best_on_the_validation_queries() {
     let noise = |i: u32| (i.wrapping_mul(2_654_435_761) >> 20) as f32 / 4096.0;

@@ -1,13 +1,14 @@
-//! IR SVM: Ranking SVM with pairs weighted by the loss of NDCG when they are swapped (Cao, Xu, Liu, Li, Huang and Hon,
-//! SIGIR 2006).
+//! IR SVM: Ranking SVM with pairs weighted by the loss of NDCG when they are swapped (Cao, Xu, Liu, Li, Huang
+//! and Hon, SIGIR 2006).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q μ_q Σ_{rᵢ>rⱼ} τ(rᵢ,rⱼ)·[1 − w·(xᵢ − xⱼ)]₊ ,      μ_q = 1/#pairs(q)
 //! ```
 //!
-//! `τ(a,b)` is the drop in NDCG@1 when a document of grade `a` and one of grade `b`, both drawn at random, are swapped
-//! in a perfect ranking, averaged over the training queries that have both. NDCG@1 can drop only if `a` is the highest
-//! grade of the query and the first of its `n_a` documents is drawn: `τ = (1 − gain(b)/gain(a)) / n_a`.
+//! `τ(a,b)` is the drop in NDCG@1 when a document of grade `a` and one of grade `b`, both drawn at random,
+//! are swapped in a perfect ranking, averaged over the training queries that have both. NDCG@1 can drop only
+//! if `a` is the highest grade of the query and the first of its `n_a` documents is drawn:
+//! `τ = (1 − gain(b)/gain(a)) / n_a`.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -33,7 +34,8 @@ impl LossLearner for IrSvm {
     const CARD: Card = Card {
         name: "ir-svm",
         title: "IR SVM",
-        summary: "Ranking SVM loss with pairs weighted by their effect on NDCG@1 and equal weight for all queries.",
+        summary: "Ranking SVM loss with pairs weighted by their effect on NDCG@1 and equal weight for all \
+                  queries.",
         citations: &["cao2006adapting", "joachims2009cutting"],
     };
 
@@ -43,8 +45,8 @@ impl LossLearner for IrSvm {
         let count = distinct_grades(train).len();
         if count > MOST_GRADES {
             return Err(Error::data(format!(
-                "the training data has {count} different labels; ir-svm has a weight for every pair of labels and \
-                 accepts at most {MOST_GRADES}"
+                "the training data has {count} different labels; ir-svm has a weight for every pair of \
+                 labels and accepts at most {MOST_GRADES}"
             )));
         }
         let weights = PairWeights { sum: PairSum::Mean, grades: Some(swap_drops(train)) };

@@ -1,7 +1,7 @@
 //! LambdaRank: λ-gradients of a metric (Burges, Ragno and Le, NIPS 2006).
 //!
 //! ```text
-//! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |ΔZᵢⱼ|·ln(1 + exp(−σ w·(xᵢ − xⱼ))) ,      |ΔZ| by the current order, fixed for a while
+//! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |ΔZᵢⱼ|·ln(1 + exp(−σ w·(xᵢ − xⱼ))) ,      |ΔZ| by the fixed current order
 //! ```
 //! With boosted trees it is LambdaMART without the scaling of `normalize`.
 
@@ -45,7 +45,8 @@ impl LossLearner for LambdaRank {
     const CARD: Card = Card {
         name: "lambda-rank",
         title: "LambdaRank",
-        summary: "Logistic loss of pairs, each weighted by the change of a metric if its documents were swapped.",
+        summary: "Logistic loss of pairs, each weighted by the change of a metric if its documents were \
+                  swapped.",
         citations: &["burges2006lambdarank"],
     };
 

@@ -1,4 +1,5 @@
-//! Pairwise losses: the better of two documents should have the higher score, by a margin or with high probability.
+//! Pairwise losses: the better of two documents should have the higher score, by a margin or with high
+//! probability.
 
 pub mod ir_svm;
 pub mod lambda_rank;

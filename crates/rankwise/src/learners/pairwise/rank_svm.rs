@@ -1,13 +1,14 @@
-//! Ranking SVM: a margin between documents with different labels (Herbrich, Graepel and Obermayer 1999; Joachims, KDD
-//! 2002).
+//! Ranking SVM: a margin between documents with different labels (Herbrich, Graepel and Obermayer 1999;
+//! Joachims, KDD 2002).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} ℓ([1 − w·(xᵢ − xⱼ)]₊) ,      ℓ(m) = m (hinge) or m² (squared hinge)
 //! ```
 //!
-//! `Q` counts the queries that have such pairs. `C` is that of svm_rank, which counts all queries in `Q`. Solvers that
-//! take the pairs as `x = xᵢ − xⱼ` and do not know queries (SVM-light, LIBLINEAR, scikit-learn's `LinearSVC` without
-//! an intercept) sum the loss over all pairs, so they reach the same optimum with `C/Q` as their C.
+//! `Q` counts the queries that have such pairs. `C` is that of svm_rank, which counts all queries in `Q`.
+//! Solvers that take the pairs as `x = xᵢ − xⱼ` and do not know queries (SVM-light, LIBLINEAR, scikit-learn's
+//! `LinearSVC` without an intercept) sum the loss over all pairs, so they reach the same optimum with `C/Q`
+//! as their C.
 //!
 //! The hinge is minimised by cutting planes, the squared hinge by truncated Newton (Lee and Lin 2014).
 
@@ -48,8 +49,8 @@ impl LossLearner for RankSvm {
     const CARD: Card = Card {
         name: "rank-svm",
         title: "Ranking SVM",
-        summary: "Max-margin (hinge) loss of pairs of documents with different labels; its linear models are solved to \
-                  a certified duality gap.",
+        summary: "Max-margin (hinge) loss of pairs of documents with different labels; its linear models are \
+                  solved to a certified duality gap.",
         citations: &["herbrich1999support", "joachims2002optimizing", "lee2014large", "joachims2009cutting"],
     };
 

@@ -34,7 +34,8 @@ fn weight(fitted: &Fitted) -> f64 {
     weights[0]
 }
 
-/// One feature; labels 1, 0, 0 at 1, 0, 0: two pairs of difference 1. A second query has no pairs and is skipped.
+/// One feature; labels 1, 0, 0 at 1, 0, 0: two pairs of difference 1. A second query has no pairs and is
+/// skipped.
 ///
 /// `½w² + 2C[1 − w]₊` is least at `min(2C, 1)`, and `½w² + 2C[1 − w]₊²` at `4C/(1 + 4C)`.
 #[test]
@@ -49,7 +50,8 @@ fn two_pairs_match_the_solution_by_hand() {
             assert_eq!(fitted.record.outcome, Outcome::Converged);
             assert!(fitted.record.notes.iter().any(|n| n.ends_with("another: 1")));
         }
-        // In IR SVM the pairs weigh 1 in total, times τ = 1: the relevant document is the only one of its grade.
+        // In IR SVM the pairs weigh 1 in total, times τ = 1: the relevant document is the only one of its
+        // grade.
         let fitted = learn(&IrSvm::default(), &exactly(c), &train);
         assert!((weight(&fitted) - c.min(1.0)).abs() < 1e-4, "IR SVM at {c}: {}", weight(&fitted));
     }

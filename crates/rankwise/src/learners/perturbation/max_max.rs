@@ -1,5 +1,5 @@
-//! Max-margin loss against every perfect ranking of a query (Yang, Tewari and Ravikumar, AISTATS 2012, their baseline
-//! "MaxMax").
+//! Max-margin loss against every perfect ranking of a query (Yang, Tewari and Ravikumar, AISTATS 2012, their
+//! baseline "MaxMax").
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q [ max_y { 1 − NDCG@k(y) + f(s,y) } − min_{z perfect} f(s,z) ] ,   s = X_q·w ,
@@ -51,8 +51,8 @@ impl LossLearner for MaxMax {
     const CARD: Card = Card {
         name: "max-max",
         title: "MaxMax",
-        summary: "Max-margin loss for NDCG that separates all perfect rankings of a query from the others; its linear \
-                  models are solved to a certified duality gap.",
+        summary: "Max-margin loss for NDCG that separates all perfect rankings of a query from the others; \
+                  its linear models are solved to a certified duality gap.",
         citations: &["yang2012perturbation", "joachims2009cutting"],
     };
 

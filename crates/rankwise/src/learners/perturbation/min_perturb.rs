@@ -1,16 +1,18 @@
-//! Smallest perturbation of the scores that makes a ranking perfect (Yang, Tewari and Ravikumar, AISTATS 2012).
+//! Smallest perturbation of the scores that makes a ranking perfect (Yang, Tewari and Ravikumar,
+//! AISTATS 2012).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q min { Σᵢ νᵢ·δᵢ : δ ≥ 0 , sᵢ + δᵢ ≥ sⱼ + δⱼ + Δ where rᵢ > rⱼ } ,   s = X_q·w
 //! ```
 //!
-//! The inner problem has a closed form, so a round costs little more than two passes over the data. The loss is Δ times
-//! that of the scores over Δ with margin 1: the rankings of a linear model depend only on C/Δ, so it is enough to tune
-//! one of the two.
+//! The inner problem has a closed form, so a round costs little more than two passes over the data. The loss
+//! is Δ times that of the scores over Δ with margin 1: the rankings of a linear model depend only on C/Δ, so
+//! it is enough to tune one of the two.
 //!
-//! Relevant documents are raised above the highest non-relevant one of their query. If no direction puts them above
-//! it in the weighted mean, as with the many documents and noisy features of OHSUMED, the optimum is `w = 0` at any
-//! C. Therefore the loss is taken over small random subsets of documents unless `documents` is 0.
+//! Relevant documents are raised above the highest non-relevant one of their query. If no direction puts them
+//! above it in the weighted mean, as with the many documents and noisy features of OHSUMED, the optimum is
+//! `w = 0` at any C. Therefore the loss is taken over small random subsets of documents unless `documents` is
+//! 0.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -52,8 +54,8 @@ impl LossLearner for MinPerturb {
     const CARD: Card = Card {
         name: "min-perturb",
         title: "Least perturbation",
-        summary: "How far scores must be raised to separate documents of different labels by a margin; its linear \
-                  models are solved to a certified duality gap.",
+        summary: "How far scores must be raised to separate documents of different labels by a margin; its \
+                  linear models are solved to a certified duality gap.",
         citations: &["yang2012perturbation", "joachims2009cutting"],
     };
 

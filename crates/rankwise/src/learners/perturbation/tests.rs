@@ -42,7 +42,8 @@ fn the_smallest_perturbation_of_two_documents_by_hand() {
 }
 
 /// The one wrong ranking loses `1 − 1/log₂3`, at the top 1, and trails by `w·(1 − 1/√2)`, at the top `w`:
-/// `min ½w² + C·[loss − lead·w]₊` is at `min(C·lead, loss/lead)`. There is one perfect ranking, so both agree.
+/// `min ½w² + C·[loss − lead·w]₊` is at `min(C·lead, loss/lead)`. There is one perfect ranking, so both
+/// agree.
 #[test]
 fn the_hinges_of_two_documents_by_hand() {
     let (full, top) = ((1.0 - 3_f64.log2().recip(), 1.0 - 0.5_f64.sqrt()), (1.0, 1.0));

@@ -1,5 +1,5 @@
-//! Max-margin loss against one perfect ranking per query, with ties broken at random (Yang, Tewari and Ravikumar,
-//! AISTATS 2012, their baseline "Random").
+//! Max-margin loss against one perfect ranking per query, with ties broken at random (Yang, Tewari and
+//! Ravikumar, AISTATS 2012, their baseline "Random").
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q max_y { 1 − NDCG@k(y) + f(s,y) − f(s,ỹ) } ,   s = X_q·w ,   f(s,y) = Σᵢ (1 + yᵢ)^−decay · sᵢ
@@ -52,8 +52,8 @@ impl LossLearner for TieRandom {
     const CARD: Card = Card {
         name: "tie-random",
         title: "Random tie-breaking",
-        summary: "Max-margin loss for NDCG against one perfect ranking per query, with ties broken at random; its \
-                  linear models are solved to a certified duality gap.",
+        summary: "Max-margin loss for NDCG against one perfect ranking per query, with ties broken at \
+                  random; its linear models are solved to a certified duality gap.",
         citations: &["yang2012perturbation", "le2007direct", "joachims2009cutting"],
     };
 

@@ -4,7 +4,8 @@
 //! min_{w,b} ½ Σ_q v_q Σᵢ (w·xᵢ + b − rᵢ)² / Σ v  +  ½ λ ‖w‖²      (w in units of standardised features)
 //! ```
 //!
-//! `v_q` is the weight of the query. A baseline that other learners should beat, though it is often hard to beat.
+//! `v_q` is the weight of the query. A baseline that other learners should beat, though it is often hard to
+//! beat.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -128,8 +129,8 @@ mod tests {
     use crate::models::LinearModel;
     use crate::watch::Silent;
 
-    /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept 0.1,
-    /// and leaves a mean squared error of 0.05.
+    /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept
+    /// 0.1, and leaves a mean squared error of 0.05.
     #[test]
     fn a_regression_by_hand() {
         let train = Dataset::new(Parts {

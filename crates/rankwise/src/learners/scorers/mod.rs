@@ -1,7 +1,7 @@
 //! Scorers: how scores depend on features, and how a loss of scores is minimised over them.
 //!
-//! Every loss can be minimised by every scorer. The loss defines what is minimised; the scorer's parameters define
-//! how.
+//! Every loss can be minimised by every scorer. The loss defines what is minimised; the scorer's parameters
+//! define how.
 
 mod linear;
 mod network;

@@ -4,11 +4,13 @@
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − NDCG@k(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ(y) = Σᵢ (1 + yᵢ)^−decay · xᵢ
 //! ```
 //!
-//! where `yᵢ` is the position of document i, from 0. Queries whose documents all have the same gain are skipped.
+//! where `yᵢ` is the position of document i, from 0. Queries whose documents all have the same gain are
+//! skipped.
 //!
-//! The margin has to outweigh the spread of scores among documents of equal gain, summed over all positions. On
-//! noisy data no direction does that and the optimum is `w = 0` at any C, as Chapelle, Le and Smola (2007) found on
-//! OHSUMED. Therefore the loss is taken over small random subsets of documents unless `documents` is 0.
+//! The margin has to outweigh the spread of scores among documents of equal gain, summed over all positions.
+//! On noisy data no direction does that and the optimum is `w = 0` at any C, as Chapelle, Le and Smola (2007)
+//! found on OHSUMED. Therefore the loss is taken over small random subsets of documents unless `documents` is
+//! 0.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -54,8 +56,8 @@ impl LossLearner for Dorm {
     const CARD: Card = Card {
         name: "dorm",
         title: "DORM",
-        summary: "Max-margin (structured SVM) loss for NDCG that weights documents by their positions; its linear \
-                  models are solved to a certified duality gap.",
+        summary: "Max-margin (structured SVM) loss for NDCG that weights documents by their positions; its \
+                  linear models are solved to a certified duality gap.",
         citations: &["le2007direct", "chakrabarti2008structured", "joachims2009cutting"],
     };
 

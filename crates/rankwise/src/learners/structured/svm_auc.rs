@@ -33,8 +33,8 @@ impl LossLearner for SvmAuc {
     const CARD: Card = Card {
         name: "svm-auc",
         title: "SVM-AUC",
-        summary: "Max-margin (structured SVM) loss for AUC, over pairs of a relevant and a non-relevant document; its \
-                  linear models are solved to a certified duality gap.",
+        summary: "Max-margin (structured SVM) loss for AUC, over pairs of a relevant and a non-relevant \
+                  document; its linear models are solved to a certified duality gap.",
         citations: &["joachims2005support", "joachims2009cutting"],
     };
 

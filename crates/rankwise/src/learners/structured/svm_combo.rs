@@ -1,4 +1,5 @@
-//! SVM-Combo: structured SVM for several metrics at once (Chakrabarti, Khanna, Sawant and Bhattacharyya, KDD 2008).
+//! SVM-Combo: structured SVM for several metrics at once (Chakrabarti, Khanna, Sawant and Bhattacharyya,
+//! KDD 2008).
 //!
 //! ```text
 //! separate slacks:  min_w ½‖w‖² + C/Q Σ_q Σ_l a_l·L_l(X_q w)
@@ -64,8 +65,8 @@ impl LossLearner for SvmCombo {
     const CARD: Card = Card {
         name: "svm-combo",
         title: "SVM-Combo",
-        summary: "Max-margin (structured SVM) loss for several metrics at once; its linear models are solved to a \
-                  certified duality gap.",
+        summary: "Max-margin (structured SVM) loss for several metrics at once; its linear models are solved \
+                  to a certified duality gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 

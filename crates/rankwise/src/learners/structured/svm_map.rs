@@ -33,8 +33,8 @@ impl LossLearner for SvmMap {
     const CARD: Card = Card {
         name: "svm-map",
         title: "SVM-MAP",
-        summary: "Max-margin (structured SVM) loss for average precision; its linear models are solved to a certified \
-                  duality gap.",
+        summary: "Max-margin (structured SVM) loss for average precision; its linear models are solved to a \
+                  certified duality gap.",
         citations: &["yue2007support", "joachims2009cutting"],
     };
 

@@ -4,10 +4,10 @@
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − RR@k(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ = φ_mrr or φ_po
 //! ```
 //!
-//! Queries whose documents are all relevant or all non-relevant are skipped. φ_mrr is the paper's own, but under it
-//! the worst ranking puts all non-relevant documents above the lowest relevant one. Unless no relevant document
-//! scores below the mean of the non-relevant ones, the loss is above that of `w = 0`, which is then the exact
-//! optimum (as on OHSUMED and ClueWeb09, at any C). Therefore φ_po is the default.
+//! Queries whose documents are all relevant or all non-relevant are skipped. φ_mrr is the paper's own, but
+//! under it the worst ranking puts all non-relevant documents above the lowest relevant one. Unless no
+//! relevant document scores below the mean of the non-relevant ones, the loss is above that of `w = 0`, which
+//! is then the exact optimum (as on OHSUMED and ClueWeb09, at any C). Therefore φ_po is the default.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -62,8 +62,8 @@ impl LossLearner for SvmMrr {
     const CARD: Card = Card {
         name: "svm-mrr",
         title: "SVM-MRR",
-        summary: "Max-margin (structured SVM) loss for the reciprocal rank of the first relevant document; its linear \
-                  models are solved to a certified duality gap.",
+        summary: "Max-margin (structured SVM) loss for the reciprocal rank of the first relevant document; \
+                  its linear models are solved to a certified duality gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 

@@ -1,13 +1,14 @@
-//! SVM-NDCG: structured SVM for NDCG with binary gains (Chakrabarti, Khanna, Sawant and Bhattacharyya, KDD 2008).
+//! SVM-NDCG: structured SVM for NDCG with binary gains (Chakrabarti, Khanna, Sawant and Bhattacharyya,
+//! KDD 2008).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − NDCG@k(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ = φ_po
 //! ```
 //!
 //! Queries whose documents are all relevant or all non-relevant are skipped. With a cutoff, `k` non-relevant
-//! documents above the relevant ones lose all of NDCG@k but change φ_po very little. Unless relevant and non-relevant
-//! documents are almost separable, the exact optimum is then `w = 0` (as on OHSUMED, at any C), so there is no
-//! cutoff by default.
+//! documents above the relevant ones lose all of NDCG@k but change φ_po very little. Unless relevant and
+//! non-relevant documents are almost separable, the exact optimum is then `w = 0` (as on OHSUMED, at any C),
+//! so there is no cutoff by default.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -41,8 +42,8 @@ impl LossLearner for SvmNdcg {
     const CARD: Card = Card {
         name: "svm-ndcg",
         title: "SVM-NDCG",
-        summary: "Max-margin (structured SVM) loss for NDCG with binary gains; its linear models are solved to a \
-                  certified duality gap.",
+        summary: "Max-margin (structured SVM) loss for NDCG with binary gains; its linear models are solved \
+                  to a certified duality gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 

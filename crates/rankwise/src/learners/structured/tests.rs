@@ -8,7 +8,8 @@ use crate::metrics::{Conventions, parse};
 use crate::models::{LinearModel, Model, Outcome};
 use crate::watch::Silent;
 
-/// One feature; a query with one relevant (1) and one non-relevant (0) document, and one without relevant documents.
+/// One feature; a query with one relevant (1) and one non-relevant (0) document, and one without relevant
+/// documents.
 fn two_documents() -> Dataset {
     Dataset::new(Parts {
         features: Features::Dense { width: 1, values: vec![1.0, 0.0, 5.0] },

@@ -50,8 +50,9 @@ enum Way<'a> {
 impl<'a> Finder<'a> {
     /// With `thresholds` per feature, or all if 0; trees then use the maximum number of bins.
     pub(super) fn new(data: &'a Dataset, weak: Weak, thresholds: usize) -> Finder<'a> {
-        // If worths sum to 0, then without curvature and with l2 = 1 the gain of a split is twice the square of either
-        // side's sum. The best split is then the best yes/no rule, so weak rankers reuse the tree engine as stumps.
+        // If worths sum to 0, then without curvature and with l2 = 1 the gain of a split is twice the square
+        // of either side's sum. The best split is then the best yes/no rule, so weak rankers reuse the tree
+        // engine as stumps.
         let growth = Growth {
             num_leaves: 2,
             min_data_in_leaf: 1,
@@ -77,7 +78,8 @@ impl<'a> Finder<'a> {
             Way::All(midpoints) => midpoints.best(worths).map(|tree| self.rule_of(tree)),
             Way::Binned { binned, growth } => {
                 let slopes: Vec<f64> = worths.iter().map(|w| -w).collect();
-                // In a larger tree a leaf's value is the normalised sum of its documents' worths, of which the sign is used.
+                // In a larger tree a leaf's value is the normalised sum of its documents' worths, of which
+                // the sign is used.
                 let curvatures: Vec<f64> = match growth.num_leaves {
                     2 => vec![0.0; worths.len()],
                     _ => worths.iter().map(|w| w.abs()).collect(),

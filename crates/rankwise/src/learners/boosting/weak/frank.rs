@@ -4,9 +4,10 @@
 //! J = Σ_ij D_ij (1 − √σ(s_i − s_j)) ,   D_ij = 1/(queries · pairs of the query)   for r_i > r_j ,   σ(x) = 1/(1 + e^{−x})
 //! ```
 //!
-//! A pair costs at most 1, however wrong it is, and all queries have the same weight. The gradient of a pair is
-//! `½ D √σ (1 − σ)`. A round takes the rule along which J falls fastest, and steps to where the derivative of J along
-//! it is 0. `J(α)` is not convex, so that is the first such point found from 0, not always the lowest.
+//! A pair costs at most 1, however wrong it is, and all queries have the same weight. The gradient of a pair
+//! is `½ D √σ (1 − σ)`. A round takes the rule along which J falls fastest, and steps to where the derivative
+//! of J along it is 0. `J(α)` is not convex, so that is the first such point found from 0, not always the
+//! lowest.
 
 use super::pairs::{CrossTerms, Graded, PairTerms, Side, add_up_across};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
@@ -36,7 +37,8 @@ impl Learner for FRank {
     const CARD: Card = Card {
         name: "frank",
         title: "FRank",
-        summary: "Boosted threshold rules that minimise the fidelity loss of pairs, with equal weight for all queries.",
+        summary: "Boosted threshold rules that minimise the fidelity loss of pairs, with equal weight for \
+                  all queries.",
         citations: &["tsai2007frank"],
     };
     const CONTINUES: bool = true;
@@ -97,7 +99,8 @@ impl WeakTarget for Fidelity<'_> {
         losses.iter().sum()
     }
 
-    /// Doubles the step until the derivative changes sign, then converges by Newton's method within these bounds.
+    /// Doubles the step until the derivative changes sign, then converges by Newton's method within these
+    /// bounds.
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
         let sides: Vec<[Side; 2]> = (0..self.queries.len())
             .into_par_iter()

@@ -4,9 +4,9 @@
 //! f = Σ_t α_t h_t ,   h_t: x → {0, 1}
 //! ```
 //!
-//! The learners here minimise an average over pairs of documents. Its negative gradient is the worth of each document. A
-//! round takes the rule that selects the documents with the highest total worth, `max_h Σ_i w_i h(x_i)`; the learner
-//! chooses the step along it.
+//! The learners here minimise an average over pairs of documents. Its negative gradient is the worth of each
+//! document. A round takes the rule that selects the documents with the highest total worth,
+//! `max_h Σ_i w_i h(x_i)`; the learner chooses the step along it.
 
 mod finder;
 pub mod frank;
@@ -78,8 +78,8 @@ trait WeakTarget {
         None
     }
 
-    /// The step along the rule that selects these documents, from the `scores` for which worths were last computed.
-    /// At least 0 if their total worth is above 0.
+    /// The step along the rule that selects these documents, from the `scores` for which worths were last
+    /// computed. At least 0 if their total worth is above 0.
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64;
 
     /// The number of training queries that contribute to the objective.
@@ -135,8 +135,8 @@ fn fit<T: WeakTarget>(
     let (informed, all) = (target.informed_queries(), task.train.query_count());
     if informed < all {
         fitted.record.notes.push(format!(
-            "{} of {all} training queries contribute nothing to this learner (a single label, no relevant documents, \
-             or weight 0)",
+            "{} of {all} training queries contribute nothing to this learner (a single label, no relevant \
+             documents, or weight 0)",
             all - informed
         ));
     }

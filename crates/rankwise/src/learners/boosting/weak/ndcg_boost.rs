@@ -1,7 +1,8 @@
 //! NDCG-Boost: rules that maximise a bound on the expected NDCG (Valizadegan, Jin, Zhang and Mao, NIPS 2009).
 //!
-//! The order of documents i and j is random, with a logistic function of their scores as its probability. This gives
-//! each document an expected rank, which discounts its gain in NDCG. With `F = 2f`, gains `g = (2^r − 1)/Z` and Z the ideal DCG of the query, the bound is
+//! The order of documents i and j is random, with a logistic function of their scores as its probability.
+//! This gives each document an expected rank, which discounts its gain in NDCG. With `F = 2f`, gains
+//! `g = (2^r − 1)/Z` and Z the ideal DCG of the query, the bound is
 //!
 //! ```text
 //! M(F) = (1/n) Σ_q Σ_i g_i A_i ,   A_i = Σ_{j≠i} 1/(1 + exp(F_i − F_j))
@@ -13,9 +14,9 @@
 //! M(F + αh) ≤ M(F) + (1/n) Σ g_i θ_ij (exp(α(h_j − h_i)) − 1)
 //! α = ½ ln(N/D) ,   N = Σ g_i θ_ij [h_i > h_j] ,   D = Σ g_i θ_ij [h_i < h_j]
 //! ```
-//! so M falls by at least `(√N − √D)²/n`, and it falls for every step between 0 and α: if D = 0 the step is limited, and
-//! M still never rises. `N − D = Σ_i w_i h_i` with `w_i = Σ_j θ_ij (g_i − g_j)`, the worths by which rules are searched.
-//! Documents with the same label cancel out in w and add a constant to M.
+//! so M falls by at least `(√N − √D)²/n`, and it falls for every step between 0 and α: if D = 0 the step is
+//! limited, and M still never rises. `N − D = Σ_i w_i h_i` with `w_i = Σ_j θ_ij (g_i − g_j)`, the worths by
+//! which rules are searched. Documents with the same label cancel out in w and add a constant to M.
 
 use super::pairs::{CrossTerms, Graded, PairTerms, add_up_across};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
@@ -70,7 +71,8 @@ impl Learner for NdcgBoost {
     const CARD: Card = Card {
         name: "ndcg-boost",
         title: "NDCG-Boost",
-        summary: "Boosted rules that maximise a bound on the expected NDCG of random ranks around the scores.",
+        summary: "Boosted rules that maximise a bound on the expected NDCG of random ranks around the \
+                  scores.",
         citations: &["valizadegan2009learning"],
     };
     const CONTINUES: bool = true;

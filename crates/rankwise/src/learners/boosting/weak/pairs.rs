@@ -1,17 +1,17 @@
 //! Sums over the pairs of one query, in loops that compile to vector instructions.
 //!
-//! For documents i and j let `z = exp(s_j − s_i)`, so that `1/(1+z)` is the logistic function of their lead. It is a
-//! ratio of two numbers, one per document, so no pair needs an exponential. Pairs are never stored: rows of them (one i,
-//! many j) are processed one after the other. Sums over a row have a fixed number of lanes, so the result is the same
-//! for vectors of any width.
+//! For documents i and j let `z = exp(s_j − s_i)`, so that `1/(1+z)` is the logistic function of their lead.
+//! It is a ratio of two numbers, one per document, so no pair needs an exponential. Pairs are never stored:
+//! rows of them (one i, many j) are processed one after the other. Sums over a row have a fixed number of
+//! lanes, so the result is the same for vectors of any width.
 
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 
 /// Partial sums (lanes) of a sum over a row.
 const LANES: usize = 8;
-/// The largest range of scores for which the ratios of a query are computed from one exponential per document. Beyond
-/// it they would lose precision, and later overflow.
+/// The largest range of scores for which the ratios of a query are computed from one exponential per
+/// document. Beyond it they would lose precision, and later overflow.
 const WIDEST: f64 = 300.0;
 /// Exponents are limited to this: beyond it a pair contributes nothing, and squares stay finite.
 const FURTHEST: f64 = 350.0;
@@ -45,7 +45,8 @@ impl Graded {
         self.starts.windows(2).map(|grade| grade[0] as f64 * (grade[1] - grade[0]) as f64).sum()
     }
 
-    /// The sum of gains over all pairs with equal labels: in each pair one document is behind, whatever the scores.
+    /// The sum of gains over all pairs with equal labels: in each pair one document is behind, whatever the
+    /// scores.
     pub(super) fn gain_within_grades(&self) -> f64 {
         let grade = |grade: &[usize]| {
             let count = (grade[1] - grade[0]) as f64;
@@ -59,8 +60,8 @@ impl Graded {
         self.starts.windows(2).map(|grade| &self.order[grade[0]..grade[1]])
     }
 
-    /// Sums `terms` over all pairs with different labels: the gradient of each document, in the order of the query,
-    /// and the total.
+    /// Sums `terms` over all pairs with different labels: the gradient of each document, in the order of the
+    /// query, and the total.
     pub(super) fn add_up<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
         let side = self.side(scores, |_| true);
         let n = self.order.len();
@@ -146,8 +147,8 @@ impl Buffers {
     }
 }
 
-/// Running sums over pairs. The sum of a row for its own document is kept separately: reading a vector right after a
-/// single element of it was written would stall.
+/// Running sums over pairs. The sum of a row for its own document is kept separately: reading a vector right
+/// after a single element of it was written would stall.
 struct Sums {
     own: Vec<f64>,
     others: Vec<f64>,
@@ -198,7 +199,8 @@ pub(super) trait CrossTerms {
     fn wrong(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64);
 }
 
-/// Both terms summed over all pairs of a selected and another document, with `ahead` added to the selected scores.
+/// Both terms summed over all pairs of a selected and another document, with `ahead` added to the selected
+/// scores.
 pub(super) fn add_up_across<T: CrossTerms>(
     [chosen, others]: &[Side; 2],
     ahead: f64,

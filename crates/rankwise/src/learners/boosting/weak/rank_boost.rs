@@ -4,16 +4,16 @@
 //! D_ij ∝ v_q·exp(s_j − s_i)  for r_i > r_j ,   r = Σ D_ij (h_i − h_j) ,   α = ½ ln((1+r)/(1−r))
 //! ```
 //!
-//! The distribution over pairs is never stored. Within a query `exp(s_j − s_i)` is a product, so with the sums of
-//! `exp(s_j)` over all lower labels and of `exp(−s_j)` over all higher ones, every document's term in r comes in one
-//! pass:
+//! The distribution over pairs is never stored. Within a query `exp(s_j − s_i)` is a product, so with the
+//! sums of `exp(s_j)` over all lower labels and of `exp(−s_j)` over all higher ones, every document's term in
+//! r comes in one pass:
 //!
 //! ```text
 //! w_i = exp(−s_i)·Σ_{r_j < r_i} exp(s_j) − exp(s_i)·Σ_{r_j > r_i} exp(−s_j) ,   r = Σ_i w_i h_i
 //! ```
 //!
-//! The mean exponential loss of the pairs after T rounds is `Π_t Z_t`, an upper bound on the fraction of pairs in the
-//! wrong order. With weights `W₊` and `W₋` of the pairs that a rule orders right and wrong,
+//! The mean exponential loss of the pairs after T rounds is `Π_t Z_t`, an upper bound on the fraction of
+//! pairs in the wrong order. With weights `W₊` and `W₋` of the pairs that a rule orders right and wrong,
 //! `Z(α) = W₀ + W₊e^{−α} + W₋e^{α}`: its minimum is at `α = ½ ln(W₊/W₋)`, which `step = "exact"` uses.
 
 use super::pairs::Graded;

@@ -12,7 +12,8 @@ use crate::rng;
 use crate::watch::{Silent, Step, Stop, Watch};
 use rand::RngExt;
 
-/// Queries of several sizes, three labels that depend on the first features with much noise, and query weights.
+/// Queries of several sizes, three labels that depend on the first features with much noise, and query
+/// weights.
 fn data(seed: u64, queries: usize) -> Dataset {
     let width = 4;
     let mut random = rng::stream(seed, &[]);
@@ -59,7 +60,8 @@ fn assert_near(found: &[f64], expected: &[f64]) {
     }
 }
 
-/// The distribution computed pair by pair: it sums to one, and gives the same worths and rule weights as the formulas.
+/// The distribution computed pair by pair: it sums to one, and gives the same worths and rule weights as the
+/// formulas.
 #[test]
 fn rank_boost_weights_match_those_computed_pair_by_pair() {
     let data = data(1, 12);
@@ -283,7 +285,7 @@ fn ndcg_boosts_m_never_rises() {
         assert!(all.windows(2).all(|m| m[1] <= m[0] + 1e-12), "{weak:?} {sample}: {all:?}");
         assert!(all[80] < 0.95 * all[0], "{weak:?} {sample}: {} to {}", all[0], all[80]);
         let (last, _) = plain_bound(&data, &fitted.model.scores(&data).unwrap());
-        assert!((last - all[80]).abs() < 1e-9, "the reported value is not M of the model: {last} {}", all[80]);
+        assert!((last - all[80]).abs() < 1e-9, "not M of the model: {last} {}", all[80]);
     }
 }
 
@@ -396,7 +398,8 @@ fn monotone_transforms_of_a_feature_change_no_score() {
     let same = |learner: &dyn Fn(&Dataset) -> Fitted| {
         let scores = |data: &Dataset| learner(data).model.scores(data).unwrap();
         let (a, b) = (scores(&plain), scores(&transformed));
-        // A negated feature selects the same documents by the other side of a test, which may shift a query's scores.
+        // A negated feature selects the same documents by the other side of a test, which may shift a query's
+        // scores.
         for query in plain.queries() {
             let (a, b) = (&a[query.range()], &b[query.range()]);
             a.iter().zip(b).for_each(|(x, y)| assert!((x - a[0] - (y - b[0])).abs() < 1e-9));

@@ -21,8 +21,8 @@ fn longest_run(columns: &[usize]) -> usize {
     columns.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap_or(0)
 }
 
-/// Three queries with a relevant and a non-relevant document; average precision is 1 or ½. The first feature is wrong
-/// in the last query, the second in the middle one.
+/// Three queries with a relevant and a non-relevant document; average precision is 1 or ½. The first feature
+/// is wrong in the last query, the second in the middle one.
 fn three_queries() -> Dataset {
     let values = vec![1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
     dataset(Features::Dense { width: 2, values }, vec![1.0, 0.0, 1.0, 0.0, 1.0, 0.0], vec![0, 2, 4, 6])

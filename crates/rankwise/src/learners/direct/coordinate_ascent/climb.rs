@@ -49,8 +49,9 @@ impl<'a> Hill<'a> {
         Hill { metric, terrain: Terrain::new(data, metric), seed }
     }
 
-    /// Start number `start`. The first weights each feature by its correlation with the labels; the others are random
-    /// directions. (On OHSUMED, starts with the signs of the correlations ended neither higher nor lower.)
+    /// Start number `start`. The first weights each feature by its correlation with the labels; the others
+    /// are random directions. (On OHSUMED, starts with the signs of the correlations ended neither higher nor
+    /// lower.)
     pub fn start(&self, start: u64) -> Climb {
         let mut random = rng::stream(self.seed, &[START_STREAM, start]);
         let mut weight = |c: usize| match self.terrain.scales[c] {
@@ -138,8 +139,8 @@ impl<'a> Hill<'a> {
         varying.queries.par_chunks(QUERIES_PER_CHUNK).map_init(Trial::default, work).collect()
     }
 
-    /// Scales the absolute sum of the weights to 1 and recomputes scores, values and height from them, so that the
-    /// reported value is that of the model itself, without the rounding errors of many small steps.
+    /// Scales the absolute sum of the weights to 1 and recomputes scores, values and height from them, so
+    /// that the reported value is that of the model itself, without the rounding errors of many small steps.
     fn settle(&self, climb: &mut Climb) {
         normalise(&mut climb.weights);
         climb.length = climb.weights.iter().zip(&self.terrain.scales).map(|(w, s)| w.abs() * s).sum();

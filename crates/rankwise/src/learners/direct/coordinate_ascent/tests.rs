@@ -9,8 +9,8 @@ fn fit(learner: &CoordinateAscent, train: &Dataset, valid: Option<&Dataset>) -> 
     learner.fit(&Task { valid, ..Task::new(train, &*ndcg(), 3) }, &mut Silent::default()).unwrap()
 }
 
-/// With two features only the angle matters, and the metric changes only where two documents of a query swap: one angle
-/// between every two neighbouring such angles covers all values.
+/// With two features only the angle matters, and the metric changes only where two documents of a query swap:
+/// one angle between every two neighbouring such angles covers all values.
 fn best_over_all_angles(data: &Dataset) -> f64 {
     let turn = std::f64::consts::TAU;
     let mut angles = Vec::new();

@@ -1,5 +1,5 @@
-//! Linear models of convex losses, solved to a certified duality gap: by cutting planes or, if the loss has a second
-//! derivative, by truncated Newton steps.
+//! Linear models of convex losses, solved to a certified duality gap: by cutting planes or, if the loss has a
+//! second derivative, by truncated Newton steps.
 
 use super::{LinearParameters, RegularizationPath};
 use crate::learners::{Fitted, Task};
@@ -101,19 +101,20 @@ pub(in crate::learners) fn record(fit: &CertifiedFit, asked: &LinearParameters, 
 fn why_zero(fit: &CertifiedFit, outcome: Outcome) -> &'static str {
     match outcome {
         _ if fit.primal == 0.0 => {
-            "no training query prefers one document to another, so the model gives every document the same score"
+            "no training query prefers one document to another, so the model gives every document the same \
+             score"
         }
         Outcome::Converged if fit.gap() <= CERTAIN => {
-            "zero weights have the smallest loss, so the model gives every document the same score; try another \
-             loss, or cleaner data"
+            "zero weights have the smallest loss, so the model gives every document the same score; try \
+             another loss, or cleaner data"
         }
         Outcome::Converged => {
-            "zero weights are within the tolerance of the optimum, so the model gives every document the same score; \
-             try a larger c or a smaller tolerance"
+            "zero weights are within the tolerance of the optimum, so the model gives every document the \
+             same score; try a larger c or a smaller tolerance"
         }
         _ => {
-            "no weights better than zero have been found yet, so the model gives every document the same score; \
-             allow more iterations"
+            "no weights better than zero have been found yet, so the model gives every document the same \
+             score; allow more iterations"
         }
     }
 }

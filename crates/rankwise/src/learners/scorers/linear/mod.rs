@@ -1,4 +1,5 @@
-//! Linear models of any loss: the weights that minimise `½‖w‖² + C·R(w)`, by the optimiser that suits the loss.
+//! Linear models of any loss: the weights that minimise `½‖w‖² + C·R(w)`, by the optimiser that suits the
+//! loss.
 
 mod certified;
 mod smooth;

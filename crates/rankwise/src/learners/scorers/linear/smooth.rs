@@ -1,9 +1,9 @@
 //! Linear models of smooth losses: the weights that minimise `½‖w‖² + C·R(w)`, by L-BFGS.
 //!
-//! A convex risk has one minimum, searched for from zero weights. A non-convex risk may have several, of which one
-//! near a good order is wanted, so the search starts at the minimum of ListNet's convex risk with the same C.
-//! λ-gradients are not the derivative of any function, but with the order of the documents fixed they are that of a
-//! convex one: that is lowered a little, then the order is updated.
+//! A convex risk has one minimum, searched for from zero weights. A non-convex risk may have several, of
+//! which one near a good order is wanted, so the search starts at the minimum of ListNet's convex risk with
+//! the same C. λ-gradients are not the derivative of any function, but with the order of the documents fixed
+//! they are that of a convex one: that is lowered a little, then the order is updated.
 
 use super::LinearParameters;
 use crate::learners::validation::mean_metric;
@@ -63,8 +63,9 @@ fn fit_from(
     fitted(&risk, fit, watch)
 }
 
-/// Fits a linear model by λ-gradients: `reorderings` times, the loss is lowered with pairs weighted by the order
-/// under the current weights. Validation queries, if there are any, choose among these models by the metric.
+/// Fits a linear model by λ-gradients: `reorderings` times, the loss is lowered with pairs weighted by the
+/// order under the current weights. Validation queries, if there are any, choose among these models by the
+/// metric.
 pub(super) fn fit_reweighted(
     loss: impl Reweighted,
     reorderings: u64,
