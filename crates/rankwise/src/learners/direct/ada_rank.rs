@@ -80,7 +80,7 @@ impl Learner for AdaRank {
         let mut valid = task.valid.map(Chooser::new);
         let judged_by = if valid.is_some() { "valid" } else { "train" };
         let what = format!("{} ({judged_by})", task.metric.name());
-        let mut progress = Progress::new(boosted.weights.clone());
+        let mut progress = TrainingState::new(boosted.weights.clone());
         let outcome = loop {
             if watch.stop().requested() {
                 break Outcome::Interrupted;
@@ -124,8 +124,8 @@ fn refuse_values_above_one(data: &Dataset, metric: &dyn Metric) -> Result<()> {
     Ok(())
 }
 
-fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Task<'_>) -> Fitted {
-    let Progress { rounds, best_round, weights, .. } = progress;
+fn finish(progress: TrainingState, outcome: Outcome, boosted: &Boosted<'_>, task: &Task<'_>) -> Fitted {
+    let TrainingState { rounds, best_round, weights, .. } = progress;
     let name = task.metric.name();
     // Computed from the model itself, without the rounding errors of adding features one by one.
     let mut figures = vec![("best round".to_string(), best_round as f64)];
@@ -137,7 +137,7 @@ fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Ta
 }
 
 /// The state of training, and its best round.
-struct Progress {
+struct TrainingState {
     rounds: u64,
     best: f64,
     /// From 1; 0 before any round.
@@ -148,10 +148,10 @@ struct Progress {
     last_gain: u64,
 }
 
-impl Progress {
+impl TrainingState {
     fn new(weights: Vec<f64>) -> Self {
         let none = f64::NEG_INFINITY;
-        Progress { rounds: 0, best: none, best_round: 0, weights, mark: none, last_gain: 0 }
+        TrainingState { rounds: 0, best: none, best_round: 0, weights, mark: none, last_gain: 0 }
     }
 
     fn note(&mut self, value: f64, weights: &[f64], tolerance: f64) {

@@ -142,7 +142,9 @@ impl NetworkParameters {
             ));
         }
         if let Some(units) = units.iter().find(|units| !(1..=MAX_UNITS).contains(*units)) {
-            return refuse(format!("layers has a layer of {units} units; it must have from 1 to {MAX_UNITS}"));
+            return refuse(format!(
+                "layers has a layer of {units} units; it must have from 1 to {MAX_UNITS}"
+            ));
         }
         for (name, share) in [("dropout", self.dropout), ("momentum", self.momentum)] {
             if !(0.0..1.0).contains(&share) {

@@ -90,7 +90,7 @@ impl NetworkParameters {
         watch: &mut dyn Watch,
     ) -> Result<Fitted> {
         let mut trainer = Trainer::new(self, loss, task)?;
-        let mut run = Run { trainer: &mut trainer, task, best: None, last_loss: None, epochs: 0 };
+        let mut run = EpochLoop { trainer: &mut trainer, task, best: None, last_loss: None, epochs: 0 };
         let outcome = run.epochs(watch)?;
         run.fitted(outcome)
     }
@@ -272,7 +272,7 @@ impl<'a> Trainer<'a> {
 }
 
 /// The epochs so far, and the best of them.
-struct Run<'r, 'a> {
+struct EpochLoop<'r, 'a> {
     trainer: &'r mut Trainer<'a>,
     task: &'r Task<'a>,
     best: Option<Best>,
@@ -287,7 +287,7 @@ struct Best {
     weights: Vec<f32>,
 }
 
-impl Run<'_, '_> {
+impl EpochLoop<'_, '_> {
     fn epochs(&mut self, watch: &mut dyn Watch) -> Result<Outcome> {
         let network = self.trainer.network;
         if self.trainer.queries.is_empty() {

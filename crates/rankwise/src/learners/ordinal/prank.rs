@@ -80,7 +80,7 @@ impl Learner for Prank {
             let Some(mistakes) = mistakes else { break };
             clean = mistakes == 0;
             let value = mistakes as f64 / order.len() as f64;
-            watch.step(Step { done: passes, total: Some(self.passes), what: "share of mistakes", value });
+            watch.step(Step { done: passes, total: Some(self.passes), what: "fraction of mistakes", value });
         }
         let outcome = match (clean, stop.requested()) {
             (true, _) => Outcome::Converged,
@@ -208,8 +208,8 @@ impl Kept {
         if task.valid.is_none() {
             return Vec::new();
         }
-        let measure = format!("{} (valid)", task.metric.name());
-        vec![(measure, self.criterion), ("pass kept".into(), self.pass as f64)]
+        let metric = format!("{} (valid)", task.metric.name());
+        vec![(metric, self.criterion), ("pass kept".into(), self.pass as f64)]
     }
 }
 
