@@ -89,7 +89,7 @@ fn a_rare_grade_counts_when_balanced() {
     let learner = OcSvm { linear: exactly(1e3), ..OcSvm::default() };
     let unbalanced = learn(&OcSvm { balance: false, ..learner.clone() }, &rare, None);
     assert_eq!(planes(&unbalanced).0, [0.0]);
-    assert!(unbalanced.record.notes[0].contains("no weights have a smaller loss"));
+    assert!(unbalanced.record.notes[0].contains("zero weights have the smallest loss"));
     let even = documents(
         &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
         &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],

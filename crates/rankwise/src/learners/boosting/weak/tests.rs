@@ -445,7 +445,7 @@ fn parameters_out_of_range_are_rejected_by_name() {
     let refused = |learner: NdcgBoost| learner.check().unwrap_err().to_string();
     assert!(refused(NdcgBoost { sample: 1.5, ..NdcgBoost::default() }).contains("sample is 1.5"));
     assert!(refused(NdcgBoost { num_leaves: 1, ..NdcgBoost::default() }).contains("leaves is 1"));
-    assert!(refused(NdcgBoost { rounds: rounds(0, 0), ..NdcgBoost::default() }).contains("rounds is 0"));
+    assert!(refused(NdcgBoost { rounds: rounds(0, 0), ..NdcgBoost::default() }).contains("iterations is 0"));
     assert!(
         refused(NdcgBoost { rounds: rounds(1, 255), ..NdcgBoost::default() }).contains("thresholds is 255")
     );

@@ -298,7 +298,7 @@ fn parameters_out_of_range_are_rejected_by_name() {
         let learner: AdaRank = toml::from_str(text).unwrap();
         learner.check().unwrap_err().to_string()
     };
-    assert!(refused("rounds = 0").contains("`rounds` is 0"));
+    assert!(refused("iterations = 0").contains("`iterations` is 0"));
     assert!(refused("tolerance = -1.0").contains("`tolerance` is -1"));
     assert!(refused("tolerance = nan").contains("`tolerance` is NaN"));
     assert!(AdaRank::default().check().is_ok());
