@@ -34,7 +34,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Whether `name` is its name or one of its aliases.
+    /// Whether `name` is its name or one of its other names.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
