@@ -1,4 +1,4 @@
-//! The door: a recipe says what to learn and how, and makes a ranker from data. Every model is made here.
+//! The entry point: a recipe names what to learn and how, and trains a ranker. Every model is made here.
 //!
 //! ```
 //! use rankwise::data::Dataset;
@@ -177,8 +177,8 @@ impl Recipe {
         Ok(Trainer { learner, configured: Arc::new(configured), normalizer, metric, seed: self.seed })
     }
 
-    /// Trains a ranker. `valid` holds validation queries for early stopping and model selection; `start` may name a
-    /// model to add to and a checkpoint; `watch` hears of progress and can ask to stop.
+    /// Trains a ranker. `valid` holds validation queries for early stopping and model selection; `start` may
+    /// name a model to continue from and a checkpoint; `watch` receives progress and can ask to stop.
     pub fn fit(
         &self,
         train: &Dataset,
@@ -197,13 +197,13 @@ fn configure(entry: &LearnerEntry, given: &Table) -> Result<(LearnerCard, Config
 /// What training continues from.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Start<'a> {
-    /// A ranker to add to, for boosted trees.
+    /// A ranker to continue from, for boosted trees.
     pub ranker: Option<&'a Ranker>,
-    /// Where the state of training is kept, so that it survives being killed, for boosted trees.
+    /// File that keeps the state of training, so that it can resume after being killed; for boosted trees.
     pub checkpoint: Option<&'a Checkpoint>,
 }
 
-/// A recipe whose names and values are checked and complete.
+/// A recipe whose names and values are complete and have been checked.
 #[derive(Clone)]
 pub struct Trainer {
     learner: LearnerCard,
@@ -249,12 +249,12 @@ impl Trainer {
         Trainer { normalizer, ..self.clone() }
     }
 
-    /// The loss that is minimised, for learners that are one.
+    /// The loss that is minimised, for learners that are a loss.
     pub fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
         self.configured.loss(train)
     }
 
-    /// The data as the learner will see it: normalised where the recipe asks for it.
+    /// The data as the learner sees it: normalised if the recipe has a normalizer.
     pub fn prepare(&self, data: Dataset) -> Result<Dataset> {
         match &self.normalizer {
             Some(normalizer) => normalizer.apply(data),
@@ -309,8 +309,8 @@ impl Trainer {
         self.ranker(fitted, train, data)
     }
 
-    /// Trains for each C of `cs` in turn, each time starting from the solutions before; ascending C are fastest. An
-    /// error where the learner has no such path.
+    /// Trains one model per C of `cs`, each starting from the solutions before; ascending C are fastest.
+    /// Fails if the learner has no regularization path.
     pub fn path(&self, cs: &[f64], train: &Dataset, watch: &mut dyn Watch) -> Result<RegularizationPath> {
         check_data(train, None)?;
         self.check_path(cs)?;
@@ -318,7 +318,7 @@ impl Trainer {
         self.configured.path(cs, &task, watch)?.ok_or_else(|| self.no_path())
     }
 
-    /// Rejects a learner without a path along C, or a C out of range.
+    /// Rejects a learner without a regularization path, or a C out of range.
     pub fn check_path(&self, cs: &[f64]) -> Result<()> {
         if !self.configured.has_path() {
             return Err(self.no_path());
@@ -349,7 +349,7 @@ impl Trainer {
         Ranker::new(fitted.model, train.columns().clone(), self.normalizer.clone(), provenance)
     }
 
-    /// Rejects a start that the learner or the data does not fit.
+    /// Rejects a start that does not fit the learner or the data.
     fn check_start(&self, start: &Start<'_>, train: &Dataset) -> Result<()> {
         if start.ranker.is_none() && start.checkpoint.is_none() {
             return Ok(());
@@ -376,7 +376,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Fingerprint of learner, parameters and data: equal for trainings that end with the same model.
+    /// Fingerprint of learner, parameters and data: equal if two trainings end with the same model.
     fn fingerprint(&self, train: &str, valid: Option<&Dataset>, start: Option<&Ranker>) -> String {
         let start = start.map(|r| serde_json::to_vec(&r.model).expect("a model is plain data"));
         let conventions = serde_json::to_string(self.metric.conventions()).expect("plain data");
@@ -394,7 +394,7 @@ impl Trainer {
     }
 }
 
-/// Rejects data that nothing can be learned from.
+/// Rejects data from which nothing can be learned.
 fn check_data(train: &Dataset, valid: Option<&Dataset>) -> Result<()> {
     if train.is_empty() {
         return Err(Error::data("there are no training documents"));

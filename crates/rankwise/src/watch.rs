@@ -1,4 +1,4 @@
-//! Watching long work: progress out, a request to stop in.
+//! Progress reports of long computations, and requests to stop them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ struct Flag {
 }
 
 impl Stop {
-    /// A request that is also made when this one is, and by itself at the deadline.
+    /// A new request that is made when this one is made, and also at the deadline.
     pub fn until(&self, deadline: Option<Instant>) -> Stop {
         Stop(Arc::new(Flag { raised: AtomicBool::new(false), deadline, parent: Some(self.clone()) }))
     }
@@ -26,7 +26,7 @@ impl Stop {
         self.0.raised.store(true, Ordering::Relaxed);
     }
 
-    /// Whether someone has asked, or the time is over.
+    /// Whether a stop was requested or the deadline has passed.
     pub fn requested(&self) -> bool {
         self.0.raised.load(Ordering::Relaxed)
             || self.0.deadline.is_some_and(|deadline| Instant::now() >= deadline)
@@ -34,28 +34,28 @@ impl Stop {
     }
 }
 
-/// One step of long work, as told to a [`Watch`].
+/// Progress of a long computation, as reported to a [`Watch`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step<'a> {
     /// Steps done so far.
     pub done: u64,
-    /// Steps expected in all, where that is known.
+    /// Steps expected in all, if known.
     pub total: Option<u64>,
     /// What `value` is: `ndcg@10 (valid)`, `duality gap`.
     pub what: &'a str,
-    /// The best or latest value of it.
+    /// Its best or latest value.
     pub value: f64,
 }
 
-/// Who is told of progress and can ask to stop. Results never depend on it, except by stopping early.
+/// Receives progress and can ask to stop. Results never depend on it, except by stopping early.
 pub trait Watch {
     /// Called after each step.
     fn step(&mut self, step: Step<'_>);
-    /// The flag that long loops look at.
+    /// The flag that long loops check.
     fn stop(&self) -> &Stop;
 }
 
-/// Says nothing; stops when its flag is raised.
+/// Reports nothing; stops when its flag is raised.
 #[derive(Debug, Clone, Default)]
 pub struct Silent(pub Stop);
 
@@ -73,7 +73,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_request_passes_on_to_what_it_limits_and_not_back() {
+    fn a_request_reaches_derived_requests_and_not_the_other_way() {
         let (whole, now) = (Stop::default(), Instant::now());
         let (part, timed) = (whole.until(None), whole.until(Some(now)));
         assert!(!part.requested() && timed.requested());

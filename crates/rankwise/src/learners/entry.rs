@@ -1,4 +1,5 @@
-//! A learner in the list: its card, its parameters as data, and how they become something that trains.
+//! An entry in the list of learners: its card, its parameters as data, and how they become a trainable
+//! learner.
 
 use super::loss::{CustomLoss, LossLearner};
 use super::parameters::{Parameter, Parameters, aliases_of, by_canonical_name, described, overlaid, table_of};
@@ -13,8 +14,8 @@ use toml::{Table, Value};
 /// The parameter that names the scorer.
 const SCORER: &str = "scorer";
 
-/// A learner in the list. Parameters go in and out as a TOML table, so that one path serves the command line, experiment
-/// files, model files and Python.
+/// An entry in the list of learners. Parameters go in and out as a TOML table, so that the command line,
+/// experiment files, model files and Python share one path.
 pub struct LearnerEntry {
     /// Name, title, meaning and source.
     pub card: Card,
@@ -25,7 +26,7 @@ pub struct LearnerEntry {
 enum Variants {
     /// A method of its own.
     Method(Variant),
-    /// A loss, by each scorer; and the scorer when none is named.
+    /// A loss with each scorer, and the default scorer.
     Scorers([Variant; 3], ScorerKind),
 }
 
@@ -36,7 +37,7 @@ struct Variant {
     configure: fn(&Table) -> Result<Configured>,
 }
 
-/// A learner whose parameters are checked and complete.
+/// A learner whose parameters are complete and have been checked.
 pub(crate) struct Configured {
     /// All parameters, defaults included, by their canonical names.
     pub(crate) parameters: Table,
@@ -53,7 +54,7 @@ impl Configured {
         self.trainer.train(task, watch)
     }
 
-    /// Trains for each C of `cs` in turn; none where there is no such path.
+    /// Trains one model per C of `cs` in turn; `None` if there is no regularization path.
     pub(crate) fn path(
         &self,
         cs: &[f64],
@@ -63,19 +64,19 @@ impl Configured {
         self.trainer.path(cs, task, watch)
     }
 
-    /// Whether there are models along C: those of a linear scorer and a max-margin loss.
+    /// Whether there is a regularization path along C: a linear scorer with a max-margin loss has one.
     pub(crate) fn has_path(&self) -> bool {
         let tiny = Dataset::dense(vec![1.0, 0.0], 1, vec![1.0, 0.0], &[2]).expect("two documents");
         self.scorer == Some(ScorerKind::Linear) && matches!(self.loss(&tiny), Ok(Some(LossKind::Convex(_))))
     }
 
-    /// The loss that is minimised, for learners that are one.
+    /// The loss that is minimised, for learners that are a loss.
     pub(crate) fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
         self.trainer.loss(train)
     }
 }
 
-/// A learner with its parameters, whatever their types.
+/// A learner with its parameters, of any type.
 trait Train: Send + Sync {
     fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
 
@@ -155,7 +156,7 @@ impl LearnerEntry {
         LearnerEntry { card: L::CARD, variants: Variants::Scorers(variants, L::SCORER) }
     }
 
-    /// Its parameters with its default scorer: those of the loss first, then those of the scorer.
+    /// Its parameters with its default scorer: first those of the loss, then those of the scorer.
     pub fn parameters(&self) -> Vec<Parameter> {
         (self.default_variant().parameters)()
     }
@@ -165,7 +166,7 @@ impl LearnerEntry {
         Ok((self.variant(Some(scorer))?.parameters)())
     }
 
-    /// The scorers that can minimise it, its default first; none for a method of its own.
+    /// The scorers that can minimise it, the default first; empty for a method of its own.
     pub fn scorers(&self) -> Vec<ScorerKind> {
         match &self.variants {
             Variants::Method(_) => Vec::new(),
@@ -176,7 +177,7 @@ impl LearnerEntry {
         }
     }
 
-    /// The loss with its default parameters, for learners that are one.
+    /// The loss with its default parameters, for learners that are a loss.
     pub fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
         self.configure(&Table::new())?.loss(train)
     }
@@ -220,7 +221,7 @@ impl LearnerEntry {
         }
     }
 
-    /// An unknown parameter may be one of another scorer: say so.
+    /// If an unknown parameter belongs to another scorer, the error names that scorer.
     fn hint_at_scorer(&self, error: Error, used: &Variant, given: &Table) -> Error {
         let Variants::Scorers(variants, _) = &self.variants else { return error };
         let knows = |variant: &Variant, name: &str| {
@@ -256,7 +257,7 @@ fn is_scorer(name: &str) -> bool {
     name == SCORER
 }
 
-/// Those of the loss, then those of the scorer.
+/// The parameters of the loss, then those of the scorer.
 fn parameters<L: LossLearner, S: LossScorer<L>>(defaults: S) -> Vec<Parameter> {
     let mut parameters = described(&L::default_for(S::KIND), false);
     parameters.extend(described(&defaults, true));
@@ -353,7 +354,7 @@ impl CustomLoss {
     }
 }
 
-/// The learners whose linear models can be followed along C: those of max-margin losses.
+/// The learners whose linear models have a regularization path along C: those of max-margin losses.
 pub(crate) fn names_with_path() -> Vec<&'static str> {
     let able = |entry: &&LearnerEntry| entry.configure(&Table::new()).is_ok_and(|c| c.has_path());
     LEARNERS.iter().filter(able).map(|entry| entry.card.name).collect()

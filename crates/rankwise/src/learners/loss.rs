@@ -10,8 +10,8 @@ use crate::losses::{QueryLoss, Reweighted, SecondOrder};
 use std::fmt;
 use std::sync::Arc;
 
-/// A loss of scores, with what its minimiser may rely on. Trees and networks need no more than a [`QueryLoss`]; a linear
-/// model is optimised by the method that fits.
+/// A loss of scores, together with the properties its optimiser may use. Trees and networks need only a
+/// [`QueryLoss`]; linear models are fitted by the optimiser that suits the kind.
 pub enum LossKind {
     /// Convex with kinks, such as a hinge: cutting planes, to a certified duality gap.
     Convex(Box<dyn QueryLoss>),
@@ -21,8 +21,8 @@ pub enum LossKind {
     Smooth(Box<dyn QueryLoss>),
     /// Smooth, with several minima: L-BFGS from the minimum of ListNet's convex loss.
     NonConvex(Box<dyn QueryLoss>),
-    /// λ-gradients, whose pairs are weighted by the current order: the order is fixed, the loss minimised, the order
-    /// taken again.
+    /// λ-gradients, whose pairs are weighted by the current order. A linear model fixes the order, lowers the
+    /// loss, updates the order and repeats.
     Lambda(Box<dyn Reweighted>),
 }
 
@@ -49,17 +49,19 @@ impl fmt::Debug for LossKind {
     }
 }
 
-/// A learner that is a loss. Its fields are the parameters that change what is minimised; the scorer has those that
-/// change how.
+/// A learner that is a loss. Its fields are the parameters that change what is minimised; those that change
+/// how it is minimised belong to the scorer.
 ///
-/// Implement it and list it with [`LearnerEntry::of_loss`](super::LearnerEntry::of_loss): linear models, boosted trees
-/// and neural networks then learn it.
+/// Implement it and list it with [`LearnerEntry::of_loss`](super::LearnerEntry::of_loss): linear models,
+/// boosted trees and neural networks can then be trained with it.
 ///
 /// ```
 /// use rankwise::card::Card;
 /// use rankwise::data::Dataset;
 /// use rankwise::learners::{LinearParameters, LossKind, LossLearner};
 /// use rankwise::losses::{PairLogistic, PairSum};
+/// use rankwise::recipe::{Recipe, Start};
+/// use rankwise::watch::Silent;
 /// use serde::{Deserialize, Serialize};
 ///
 /// /// The mean logistic loss of pairs.
@@ -76,7 +78,8 @@ impl fmt::Debug for LossKind {
 ///     }
 /// }
 /// let train = Dataset::dense(vec![1.0, 0.0], 1, vec![1.0, 0.0], &[2])?;
-/// let ranker = rankwise::Recipe::of_loss(MeanPairs {}).fit(&train, None)?;
+/// let recipe = Recipe::of_loss(MeanPairs {});
+/// let ranker = recipe.fit(&train, None, Start::default(), &mut Silent::default())?;
 /// let scores = ranker.score(&train)?;
 /// assert!(scores[0] > scores[1]);
 /// # Ok::<(), rankwise::Error>(())
@@ -85,11 +88,11 @@ pub trait LossLearner: Parameters {
     /// Name, title, meaning and source.
     const CARD: Card;
 
-    /// The scorer when none is named.
+    /// The default scorer.
     const SCORER: ScorerKind = ScorerKind::Linear;
 
-    /// How a linear model of it is optimised: [`LinearParameters`](super::LinearParameters) unless the loss has a
-    /// method of its own.
+    /// How a linear model of it is optimised: [`LinearParameters`](super::LinearParameters), unless the loss
+    /// has an optimiser of its own.
     type Linear: LossScorer<Self>;
 
     /// Rejects parameters that are out of range, or that make no sense with the scorer.
@@ -98,7 +101,7 @@ pub trait LossLearner: Parameters {
         Ok(())
     }
 
-    /// The loss. Some estimate a part of it from the training queries.
+    /// The loss. Some losses estimate weights from the training queries.
     fn loss(&self, train: &Dataset) -> Result<LossKind>;
 
     /// The defaults of its own parameters with a scorer.
@@ -128,14 +131,14 @@ pub trait LossLearner: Parameters {
         0.0
     }
 
-    /// What a careful user should know beforehand.
+    /// Notes for the user about this loss and the task, made before training.
     fn notes(&self, task: &Task<'_>) -> Vec<String> {
         let _ = task;
         Vec::new()
     }
 }
 
-/// Where a scorer gets its loss from: a [`LossLearner`], or a loss that the caller made.
+/// Where a scorer gets its loss from: a [`LossLearner`] or a caller's own loss.
 pub trait LossSource: Send + Sync {
     /// The loss.
     fn make_loss(&self, train: &Dataset) -> Result<LossKind>;
@@ -154,10 +157,10 @@ impl<L: LossLearner> LossSource for L {
     }
 }
 
-/// A loss that the caller made, from a closure or another language.
+/// A caller's own loss, made by a closure or from another language.
 #[derive(Clone)]
 pub struct CustomLoss {
-    /// What to call it in records and files.
+    /// Its name in records and files.
     pub name: String,
     make: Arc<dyn Fn(&Dataset) -> Result<LossKind> + Send + Sync>,
 }

@@ -1,8 +1,8 @@
 //! The algorithms: everything that has a paper and parameters, by family.
 //!
-//! A learner is a loss, which every scorer can minimise ([`LossLearner`]), or a method of its own ([`Learner`]). Either is
-//! one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the command line, the help, the tables
-//! and the tests that walk the list pick it up from there.
+//! A learner is a loss, which every scorer can minimise ([`LossLearner`]), or a method of its own
+//! ([`Learner`]). Either is one file with one plain parameter struct. It is listed once, in [`LEARNERS`]; the
+//! command line, the help, the tables and the tests that loop over the list pick it up from there.
 
 pub mod boosting;
 pub mod conditional;
@@ -39,20 +39,20 @@ pub use scorers::{
     ScorerKind, TreesParameters,
 };
 
-/// What to learn from, and how to judge it.
+/// The data to learn from, and the metric to judge by.
 #[derive(Clone)]
 pub struct Task<'a> {
     /// The queries to learn from.
     pub train: &'a Dataset,
-    /// Validation queries, for early stopping and for choosing among several results.
+    /// Validation queries for early stopping and model selection.
     pub valid: Option<&'a Dataset>,
     /// The metric to choose by, and to optimise where the learner can.
     pub metric: &'a dyn Metric,
     /// The seed of all random choices.
     pub seed: u64,
-    /// A model to add to, for learners that can.
+    /// A model to continue from, for learners that support it.
     pub start: Option<&'a Model>,
-    /// Where the state of training is kept, for learners that can.
+    /// Where the state of training is kept, for learners that support it.
     pub checkpoint: Option<FingerprintedCheckpoint<'a>>,
 }
 
@@ -72,10 +72,10 @@ impl<'a> Task<'a> {
     }
 }
 
-/// A learned model and how it came about.
+/// A trained model and the record of its training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// What was learned.
+    /// The model.
     pub model: Model,
     /// How training went.
     pub record: Record,
@@ -98,7 +98,7 @@ pub trait Learner: Parameters {
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
 }
 
-/// Every learner there is.
+/// All learners.
 pub static LEARNERS: &[LearnerEntry] = &[
     LearnerEntry::of_loss::<pointwise::regression::Regression>(),
     LearnerEntry::of::<ordinal::oc_svm::OcSvm>(),

@@ -1,4 +1,4 @@
-//! Parameters as data: plain structs that go in and out as TOML tables, with their help and their other names.
+//! Parameters as data: plain structs that go in and out as TOML tables, with their help and aliases.
 
 use crate::error::{Error, Result};
 use schemars::JsonSchema;
@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// A plain struct of parameters: serde in and out, defaults, and one doc line per field that becomes its help.
+/// A plain struct of parameters: serde in and out, defaults, and one doc line per field that becomes its
+/// help.
 pub trait Parameters:
     Default + Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static
 {
@@ -22,7 +23,7 @@ impl<P> Parameters for P where
 pub struct Parameter {
     /// Its name, as typed in `name=value`.
     pub name: String,
-    /// The value it has when none is given.
+    /// The default value.
     pub default: Value,
     /// Meaning and range.
     pub meaning: String,
@@ -44,7 +45,7 @@ impl Parameter {
     }
 }
 
-/// Other names of parameters. The first column is the name that we print.
+/// Aliases of parameters. The first column is the canonical name.
 const ALIASES: &[(&str, &[&str])] = &[
     (
         "iterations",
@@ -124,7 +125,7 @@ pub(super) fn aliases_of(name: &str) -> &'static [&'static str] {
     ALIASES.iter().find(|(canonical, _)| *canonical == name).map_or(&[], |(_, aliases)| aliases)
 }
 
-/// The given parameters under the names in `known`, whatever they were called. Unknown names stay as they are.
+/// The given parameters under the canonical names in `known`. Unknown names stay as they are.
 pub(super) fn by_canonical_name(given: &Table, known: &[&str]) -> Result<Table> {
     let mut table = Table::new();
     for (typed, value) in given {
@@ -143,8 +144,8 @@ pub(super) fn by_canonical_name(given: &Table, known: &[&str]) -> Result<Table> 
     Ok(table)
 }
 
-/// `defaults` with the values of `given` in their place; `owner` names whose parameters they are. All names of `given`
-/// are known.
+/// `defaults` with the values of `given` in their place; `owner` names whose parameters they are in errors.
+/// All names of `given` must be known.
 pub(super) fn overlaid<P: Parameters>(defaults: &P, given: &Table, owner: &str) -> Result<P> {
     let defaults = table_of(defaults);
     let read = |given: &Table| -> std::result::Result<P, toml::de::Error> {
@@ -167,7 +168,7 @@ pub(super) fn overlaid<P: Parameters>(defaults: &P, given: &Table, owner: &str) 
     })
 }
 
-/// A value of the wrong type, in words that need no knowledge of Rust.
+/// The error for a value of the wrong type, without Rust's type names.
 fn mistyped(name: &str, value: &Value, default: &Value, error: &toml::de::Error, owner: &str) -> Error {
     let expected = match default {
         Value::Integer(_) => "a whole number that is not negative",
@@ -249,7 +250,7 @@ pub(super) fn check_at_least(name: &str, count: u64, least: u64) -> Result<()> {
     Err(Error::parameter(format!("{name} is {count}; it must be at least {least}")))
 }
 
-/// Rejects random sets of documents that no loss could learn from.
+/// Rejects sizes of random subsets that no loss can learn from.
 pub(super) fn check_sets(documents: usize, draws: usize) -> Result<()> {
     if documents == 1 {
         return Err(Error::parameter("documents is 1; it must be at least 2, or 0 for all"));
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_lead_to_the_known_one_and_never_to_two_values() {
+    fn aliases_become_canonical_names_and_duplicates_are_rejected() {
         let known = ["iterations", "learning_rate", "c"];
         let given: Table = "n_estimators = 5\neta = 0.3\nC = 2".parse().unwrap();
         let canonical = by_canonical_name(&given, &known).unwrap();

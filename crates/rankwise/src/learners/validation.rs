@@ -1,11 +1,12 @@
-//! How good scores are on queries to choose by.
+//! The mean of a metric over queries, for early stopping and model selection.
 
 use crate::data::Dataset;
 use crate::metrics::Metric;
 use crate::rank::Sorter;
 use rayon::prelude::*;
 
-/// The weighted mean of the measure of a linear model over the queries that it does not skip; 0 when it skips all.
+/// The weighted mean of the metric of a linear model over the queries for which it is defined; 0 if there are
+/// none.
 pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()
@@ -19,7 +20,7 @@ pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) 
     mean(data, values)
 }
 
-/// The same of scores, one a document.
+/// The same for scores, one per document.
 pub(super) fn mean_metric_of_scores(data: &Dataset, metric: &dyn Metric, scores: &[f64]) -> f64 {
     let values: Vec<Option<f64>> = (0..data.query_count())
         .into_par_iter()

@@ -1,4 +1,4 @@
-//! A round of boosted trees: gradients, a tree for each output, a step.
+//! A round of boosted trees: gradients, one tree per output, a step.
 
 use super::parameters::TreesParameters;
 use super::rounds::{Round, Rounds};
@@ -23,14 +23,15 @@ const DROP: u64 = 3;
 pub(super) struct Boost<'a> {
     pub(super) target: &'a dyn Target,
     pub(super) parameters: &'a TreesParameters,
-    /// Where each output begins, unless there is a model to start from.
+    /// The initial value of each output, unless there is a model to start from.
     pub(super) base: Vec<f64>,
     pub(super) combine: Combine,
-    /// Whether all trees count the same in the end, and by what factor; otherwise each is added with the rate.
+    /// β if all trees have the same weight in the end (an average); otherwise each is added with the learning
+    /// rate.
     pub(super) average: Option<f64>,
 }
 
-/// Learns the trees of a loss of scores.
+/// Boosts trees that minimise a loss of scores.
 pub(in crate::learners) fn fit_loss(
     loss: impl QueryLoss,
     initial_score: f64,
@@ -45,11 +46,13 @@ pub(in crate::learners) fn fit_loss(
     let mut fitted = boost.fit(task, watch)?;
     let of = task.train.query_count();
     if skipped == of {
-        let note = "no training query prefers one document to another, so the model gives every document the same score";
+        let note = "no training query prefers one document to another, so the model gives every document the \
+                    same score";
         fitted.record.notes.push(note.into());
     } else if skipped > 0 {
         fitted.record.notes.push(format!(
-            "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no relevant documents)"
+            "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
+             relevant documents)"
         ));
     }
     Ok(fitted)
@@ -85,7 +88,7 @@ impl Boost<'_> {
         }
     }
 
-    /// One round; says whether a tree of more than one leaf was found.
+    /// One round; returns whether a tree with more than one leaf was found.
     fn round(
         &self,
         state: &mut State<'_>,
@@ -118,7 +121,7 @@ impl Boost<'_> {
         Ok(grew)
     }
 
-    /// The documents of the queries drawn for a round; none when all are taken.
+    /// The documents of the queries sampled for a round; `None` if all are used.
     fn bag(&self, task: &Task<'_>, round: u64) -> Option<Vec<u32>> {
         let share = self.parameters.bagging_fraction;
         if share == 1.0 {
@@ -145,7 +148,7 @@ impl Buffers {
         Buffers { slopes: vec![vec![0.0; rows]; outputs], curvatures: vec![vec![0.0; rows]; outputs] }
     }
 
-    /// How steep the loss is, on average over documents and outputs.
+    /// The mean absolute gradient over documents and outputs.
     fn mean_slope(&self) -> f64 {
         let (count, sum) = (
             self.slopes.iter().map(Vec::len).sum::<usize>(),

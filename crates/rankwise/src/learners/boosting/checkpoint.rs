@@ -1,4 +1,4 @@
-//! Training that survives being killed: the trees so far, in a file.
+//! Training that can resume after being killed: the trees so far, in a file.
 
 use crate::data::AtomicFile;
 use crate::error::{Error, Result};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
-/// A file in which the state of training is kept from time to time. Training that finds the file of an earlier,
-/// unfinished run of the same command goes on from there, and ends with the same bytes.
+/// A file in which the state of training is saved at intervals. Training that finds the file of an earlier,
+/// unfinished run with the same fingerprint resumes from there, and ends with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The file.
@@ -18,16 +18,16 @@ pub struct Checkpoint {
     pub every: u64,
 }
 
-/// What is kept.
+/// The saved state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Saved {
     /// Fingerprint of learner, parameters and data.
     #[serde(alias = "identity")]
     fingerprint: String,
-    /// Trees with the values they were grown with.
+    /// Trees with the leaf values they were grown with.
     pub(super) trees: Vec<Tree>,
-    /// The measure on the validation queries after each round.
+    /// The metric on the validation queries after each round.
     pub(super) curve: Vec<f64>,
 }
 
@@ -39,7 +39,7 @@ struct Envelope<'a> {
 }
 
 impl Checkpoint {
-    /// The state of an earlier run, where there is one; an error where it is another training's, or damaged.
+    /// The state of an earlier run, if there is one; fails if it belongs to another training or is damaged.
     pub(super) fn read(&self, fingerprint: &str) -> Result<Option<Saved>> {
         let shown = self.path.display();
         let text = match std::fs::read_to_string(&self.path) {
@@ -49,7 +49,8 @@ impl Checkpoint {
         };
         let damaged = || {
             Error::model(format!(
-                "{shown} is no checkpoint, or damaged; name another file, or remove it if it was one"
+                "{shown} is not a checkpoint or is damaged; use another file, or remove it if it was a \
+                 checkpoint"
             ))
         };
         let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(|_| damaged())?;
@@ -59,14 +60,14 @@ impl Checkpoint {
         let saved: Saved = serde_json::from_str(envelope.state.get()).map_err(|_| damaged())?;
         if saved.fingerprint != fingerprint {
             return Err(Error::model(format!(
-                "the checkpoint {shown} belongs to another training (other data, parameters, seed or measure); \
-                 remove it or name another file"
+                "the checkpoint {shown} belongs to another training (other data, parameters, seed or \
+                 metric); remove it or use another file"
             )));
         }
         Ok(Some(saved))
     }
 
-    /// Writes the state, whole or not at all.
+    /// Writes the state, completely or not at all.
     pub(super) fn write(&self, fingerprint: &str, trees: &[Tree], curve: &[f64]) -> Result<()> {
         let saved = Saved { fingerprint: fingerprint.into(), trees: trees.to_vec(), curve: curve.to_vec() };
         let state = serde_json::value::to_raw_value(&saved).expect("trees are plain data");
@@ -76,7 +77,7 @@ impl Checkpoint {
         file.commit()
     }
 
-    /// Removes the file, once what was learned is safe elsewhere.
+    /// Removes the file, once the model has been saved elsewhere.
     pub fn remove(&self) -> Result<()> {
         match std::fs::remove_file(&self.path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -1,12 +1,13 @@
-//! GBRank: regression trees on the pairs that are still in the wrong order (Zheng, Chen, Sun and Zha, SIGIR 2007).
+//! GBRank: regression trees on the pairs that are still in the wrong order (Zheng, Chen, Sun and Zha,
+//! SIGIR 2007).
 //!
 //! ```text
 //! for every pair r_i > r_j with h(x_i) < h(x_j) + τ:   targets h(x_j) + τ for x_i and h(x_i) − τ for x_j
 //! g_m = regression tree on the targets,   h_m = (m·h_{m−1} + β·g_m)/(m + 1)
 //! ```
 //!
-//! A document is in many pairs. A tree that minimises the squares sees of their targets only sum and number, and those
-//! come from the squared pair hinge `Σ [τ − (s_i − s_j)]₊²` without writing pairs down: with `c_i` pairs,
+//! A document is in many pairs. A least-squares tree needs only the sum and the number of their targets,
+//! which come from the squared pair hinge `Σ [τ − (s_i − s_j)]₊²` without listing pairs: with `c_i` pairs,
 //! `Σ targets = c_i·s_i − ½ ∂/∂s_i`.
 
 use super::boost::Boost;
@@ -28,9 +29,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GbRank {
-    /// τ: by how much the better document of a pair should lead, above 0.
+    /// Margin τ by which the better document of a pair should lead, above 0.
     pub tau: f64,
-    /// How trees are grown and added up; the rate is β.
+    /// How trees are grown and averaged; the learning rate is β.
     #[serde(flatten)]
     pub trees: TreesParameters,
 }
@@ -45,7 +46,8 @@ impl Learner for GbRank {
     const CARD: Card = Card {
         name: "gb-rank",
         title: "GBRank",
-        summary: "Averaged regression trees, each on the pairs that those before leave in the wrong order.",
+        summary: "Average of regression trees, each fitted to the pairs that the trees before it rank in the \
+                  wrong order.",
         citations: &["zheng2007regression"],
     };
     const CONTINUES: bool = true;
@@ -54,7 +56,7 @@ impl Learner for GbRank {
         check_above_zero("tau", self.tau)?;
         if self.trees.dropout != 0.0 {
             return Err(Error::parameter(
-                "dropout is for boosting that adds trees up; gb-rank averages them",
+                "dropout is for learners that sum their trees, but gb-rank averages them; leave dropout at 0",
             ));
         }
         self.trees.check()
@@ -86,7 +88,7 @@ impl Target for Misordered<'_> {
         let curvatures = by_query(self.data, &mut curvatures[0]);
         slopes.into_par_iter().zip(curvatures).enumerate().for_each(|(q, (slopes, counts))| {
             let query = self.data.query(q);
-            // In units of τ, since the hinge asks for a lead of 1.
+            // In units of τ, since the hinge has a margin of 1.
             let scores: Vec<f64> = scores[0][query.range()].iter().map(|s| s / self.tau).collect();
             let scored = ScoredQuery { labels: query.labels(), scores: &scores, seed: 0 };
             hinge.newton(scored, slopes, counts);
@@ -103,9 +105,10 @@ impl Target for Misordered<'_> {
 mod tests {
     use super::*;
 
-    /// Grades 2, 1, 0 with scores 0, 2.5, −0.5 and τ = 2: the pairs (0,1) and (0,2) are short, (1,2) is not.
+    /// Labels 2, 1, 0 with scores 0, 2.5, −0.5 and τ = 2: the pairs (0,1) and (0,2) violate the margin, (1,2)
+    /// does not.
     #[test]
-    fn targets_by_hand() {
+    fn targets_match_the_calculation_by_hand() {
         let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();
         let (mut slopes, mut counts) = (vec![vec![0.0; 3]], vec![vec![0.0; 3]]);
         let target = Misordered { data: &data, tau: 2.0 };

@@ -14,7 +14,7 @@ use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The λ-gradients of LightGBM's `lambdarank`, by boosted trees unless another scorer is named.
+/// The λ-gradients of LightGBM's `lambdarank`; boosted trees by default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaMart {
@@ -22,7 +22,7 @@ pub struct LambdaMart {
     pub metric: LambdaMetric,
     /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
-    /// Steepness of the logistic function, above 0.
+    /// Steepness σ of the logistic function, above 0.
     pub sigma: f64,
     /// Whether gradients are normalised per query and by the distance of scores, as LightGBM does.
     pub normalize: bool,
@@ -46,7 +46,8 @@ impl LossLearner for LambdaMart {
     const CARD: Card = Card {
         name: "lambda-mart",
         title: "LambdaMART",
-        summary: "Boosted trees that optimise NDCG, MAP, MRR or ERR: the usual choice for search.",
+        summary: "λ-gradients that optimise NDCG, MAP, MRR or ERR, by default with boosted trees: the usual \
+                  choice for search.",
         citations: &["wu2010adapting", "burges2010ranknet"],
     };
     const SCORER: ScorerKind = ScorerKind::Trees;

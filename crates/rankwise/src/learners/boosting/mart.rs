@@ -13,7 +13,7 @@ use crate::losses::Squared;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Squared error of the labels, by boosted trees that start from the mean label.
+/// Squared error of the labels; boosted trees start from the mean label.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Mart {}
@@ -22,7 +22,7 @@ impl LossLearner for Mart {
     const CARD: Card = Card {
         name: "mart",
         title: "MART",
-        summary: "Boosted regression trees that predict the label.",
+        summary: "Squared error of the labels, by default with boosted regression trees.",
         citations: &["friedman2001greedy"],
     };
     const SCORER: ScorerKind = ScorerKind::Trees;

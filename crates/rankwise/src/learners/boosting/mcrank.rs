@@ -5,7 +5,7 @@
 //! score = E[r]
 //! ```
 //!
-//! A round grows one tree for each grade (softmax) or for each step from one grade to the next (ordinal).
+//! A round grows one tree per grade (softmax) or per threshold between adjacent grades (ordinal).
 
 use super::boost::Boost;
 use super::parameters::TreesParameters;
@@ -20,17 +20,17 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// More grades than this are no classes.
+/// More grades than this are not treated as classes.
 const MAX_GRADES: usize = 64;
 
 /// How probabilities of grades are modelled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Classes {
-    /// Grades without an order.
+    /// Unordered grades.
     #[default]
     Softmax,
-    /// Each step up on its own.
+    /// One probability per threshold between adjacent grades.
     Ordinal,
 }
 
@@ -38,9 +38,9 @@ pub enum Classes {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct McRank {
-    /// How probabilities are modelled: `softmax` (grades without an order) or `ordinal` (each step up on its own).
+    /// How probabilities are modelled: `softmax` (unordered grades) or `ordinal` (one probability per threshold between adjacent grades).
     pub classes: Classes,
-    /// How trees are grown and added up.
+    /// How trees are grown and summed.
     #[serde(flatten)]
     pub trees: TreesParameters,
 }
@@ -57,7 +57,8 @@ impl Learner for McRank {
     fn check(&self) -> Result<()> {
         if !self.trees.monotone.is_empty() {
             return Err(Error::parameter(
-                "monotone is for models whose trees add up to the score; the expected grade of mcrank does not keep to it",
+                "monotone needs a score that is a sum of trees; mcrank's expected grade is not one, so leave \
+                 monotone empty",
             ));
         }
         self.trees.check()
@@ -74,15 +75,15 @@ impl Learner for McRank {
     }
 }
 
-/// The grades there are, ascending.
+/// The distinct grades, ascending.
 fn grades(train: &Dataset) -> Result<Vec<f32>> {
     let mut grades: Vec<f32> = train.labels().iter().map(|r| r + 0.0).collect();
     grades.sort_by(f32::total_cmp);
     grades.dedup();
     if grades.len() > MAX_GRADES {
         return Err(Error::data(format!(
-            "the training data has {} different grades; mcrank takes up to {MAX_GRADES}, so use mart or \
-             lambda-mart for real-valued ones",
+            "the training data has {} different grades, but mcrank accepts at most {MAX_GRADES}; use mart or \
+             lambda-mart for real-valued labels",
             grades.len()
         )));
     }
@@ -91,7 +92,7 @@ fn grades(train: &Dataset) -> Result<Vec<f32>> {
 
 /// The likelihood of the grades, each document with the weight of its query.
 struct Grades {
-    /// The number of each document's grade.
+    /// The index of each document's grade.
     numbers: Vec<usize>,
     weights: Vec<f64>,
     count: usize,
@@ -109,7 +110,7 @@ impl Grades {
         }
     }
 
-    /// The outputs that give every document the shares of the grades: where boosting begins.
+    /// The initial outputs, which give every document the frequencies of the grades.
     fn base(&self) -> Vec<f64> {
         let mut shares = vec![0.0; self.count];
         self.numbers.iter().zip(&self.weights).for_each(|(&number, weight)| shares[number] += weight);
@@ -124,7 +125,7 @@ impl Grades {
         }
     }
 
-    /// Derivatives at document `row`, by output.
+    /// First and second derivatives at document `row`, by output.
     fn at(&self, row: usize, scores: &[Vec<f64>], out: &mut [(f64, f64)]) {
         let (number, weight) = (self.numbers[row], self.weights[row]);
         if self.ordinal {
@@ -137,7 +138,7 @@ impl Grades {
         }
         let most = scores.iter().map(|s| s[row]).fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = scores.iter().map(|s| (s[row] - most).exp()).sum();
-        // Only differences of outputs count, so that all move at once: hence more than p(1 − p).
+        // Only differences of outputs matter, and all outputs move at once: hence more than p(1 − p).
         let stretch = self.count as f64 / (self.count as f64 - 1.0).max(1.0);
         for (k, (scores, out)) in scores.iter().zip(out).enumerate() {
             let p = (scores[row] - most).exp() / total;
@@ -170,9 +171,9 @@ impl Target for Grades {
 mod tests {
     use super::*;
 
-    /// Slopes against differences of the negative logarithm of the likelihood.
+    /// Gradients against finite differences of the negative log-likelihood.
     #[test]
-    fn slopes_agree_with_finite_differences() {
+    fn gradients_match_finite_differences() {
         for ordinal in [false, true] {
             let target = Grades { numbers: vec![0, 2, 1], weights: vec![1.0, 2.0, 0.5], count: 3, ordinal };
             let outputs = target.outputs();

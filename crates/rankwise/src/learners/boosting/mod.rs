@@ -1,7 +1,7 @@
-//! Boosted trees: each tree takes a step down the gradient of a loss of scores.
+//! Boosted trees: each tree takes a step along the negative gradient of a loss.
 //!
-//! `boost.rs` is the one loop. A learner gives it a target, which turns scores into gradients; every [`QueryLoss`] is
-//! one, so any loss in the project can be learned by trees.
+//! `boost.rs` is the only loop. A learner gives it a target, which turns scores into gradients. Every
+//! [`QueryLoss`] is a target, so boosted trees can minimise any loss.
 //!
 //! [`QueryLoss`]: crate::losses::QueryLoss
 

@@ -7,7 +7,7 @@ use crate::trees::{Growth, GrowthPolicy, MAX_BINS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How boosted trees are grown and added up.
+/// How boosted trees are grown and summed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
@@ -18,7 +18,7 @@ pub struct TreesParameters {
     pub learning_rate: f64,
     /// Maximum number of leaves of a tree, 2 to 65536.
     pub num_leaves: usize,
-    /// Maximum number of splits from root to leaf; 0 for no limit but the leaves.
+    /// Maximum number of splits from root to leaf; 0 for no limit other than `num_leaves`.
     pub max_depth: usize,
     /// Which leaf is split next: `leaf-wise` (the one with the highest gain), `level-wise` or `oblivious` (one split per level).
     pub growth_policy: GrowthPolicy,
@@ -40,7 +40,7 @@ pub struct TreesParameters {
     pub feature_fraction: f64,
     /// Fraction of a tree's features sampled for each split, above 0 and at most 1.
     pub feature_fraction_per_split: f64,
-    /// Features that scores may only rise or fall with, as `5:up,title_bm25:down`; empty for none.
+    /// Features with which scores may only rise or fall, as `5:up,title_bm25:down`; empty for none.
     pub monotone: String,
     /// Probability that a tree is left out while the next one is grown (DART), at least 0 and below 1; 0 for plain boosting.
     pub dropout: f64,
@@ -73,7 +73,7 @@ impl Default for TreesParameters {
 }
 
 impl TreesParameters {
-    /// Refuses what is out of range.
+    /// Rejects values that are out of range.
     pub fn check(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::parameter(text));
         check_at_least("iterations", self.iterations, 1)?;
@@ -100,7 +100,7 @@ impl TreesParameters {
         Ok(Growth { monotone: self.directions(train)?, ..self.growth_as_is() })
     }
 
-    /// Whether every round sees all queries and features.
+    /// Whether every round uses all queries and features.
     pub(super) fn draws_nothing(&self) -> bool {
         self.bagging_fraction == 1.0
             && self.feature_fraction == 1.0
@@ -132,13 +132,13 @@ impl TreesParameters {
                 Some((name, "up")) => Ok((name.trim(), 1)),
                 Some((name, "down")) => Ok((name.trim(), -1)),
                 _ => Err(Error::parameter(format!(
-                    "monotone has the part `{part}`; it should read FEATURE:up or FEATURE:down"
+                    "monotone has the entry `{part}`; it must have the form FEATURE:up or FEATURE:down"
                 ))),
             })
             .collect()
     }
 
-    /// The direction of each column of `train`; empty when there are no demands.
+    /// The direction of each column of `train`; empty if there are no constraints.
     fn directions(&self, train: &Dataset) -> Result<Vec<i8>> {
         let demands = self.demands()?;
         if demands.is_empty() {
@@ -148,7 +148,7 @@ impl TreesParameters {
         for (name, direction) in demands {
             let column = (0..train.width()).find(|&c| train.columns().name(c) == name).ok_or_else(|| {
                 Error::parameter(format!(
-                    "monotone names the feature `{name}`, which the training data lacks"
+                    "monotone names the feature `{name}`, which is not in the training data"
                 ))
             })?;
             directions[column] = direction;
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_out_of_range_is_refused_by_name() {
+    fn values_out_of_range_are_rejected_by_name() {
         let refused = |change: fn(&mut TreesParameters)| {
             let mut boosting = TreesParameters::default();
             change(&mut boosting);

@@ -1,4 +1,4 @@
-//! The loop around the rounds: where it begins, when it ends, what is kept.
+//! The loop over rounds: its start, its end and the model that is kept.
 
 use super::state::State;
 use super::steps::Step;
@@ -8,31 +8,31 @@ use crate::models::{Combine, Model, Outcome, Record, TreeEnsemble};
 use crate::trees::Tree;
 use crate::watch::{Step as Progress, Watch};
 
-/// How rounds follow each other.
+/// The settings of the loop.
 pub(super) struct Rounds {
-    /// Where each output begins, unless there is a model to start from.
+    /// The initial value of each output, unless there is a model to start from.
     pub(super) base: Vec<f64>,
     pub(super) combine: Combine,
-    /// How a new tree joins those before it.
+    /// How a new tree is combined with those before it.
     pub(super) step: Step,
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub(super) most: u64,
-    /// Rounds without a better value on the validation queries after which to stop; 0 for never.
+    /// Number of rounds without a better value on the validation queries after which to stop; 0 for never.
     pub(super) patience: u64,
 }
 
-/// How a round went.
+/// The result of a round.
 pub(super) struct Round {
-    /// Whether another one could find anything.
+    /// Whether another round could improve the model.
     pub(super) goes_on: bool,
-    /// What the learner lowers: its name and how far it is.
+    /// The objective that the learner minimises: its name and value.
     pub(super) objective: (&'static str, f64),
-    /// Whether that is told even where there is a measure on validation queries to tell.
+    /// Whether the objective is reported even if there is a metric on validation queries.
     pub(super) tells: bool,
 }
 
 impl Rounds {
-    /// Calls `round` until the rounds are used up, validation queries say so, or it finds nothing more.
+    /// Calls `round` until the maximum is reached, early stopping ends it, or a round finds no improvement.
     pub(super) fn run(
         &self,
         task: &Task<'_>,
@@ -79,7 +79,7 @@ impl Rounds {
         Ok(Fitted { model: self.model(state, start, task.train.width())?, record })
     }
 
-    /// The model to start from, where there is one that fits.
+    /// The model to start from, if there is one; fails if it does not fit.
     fn start(&self, task: &Task<'_>) -> Result<Option<TreeEnsemble>> {
         let ensemble = match task.start {
             None => return Ok(None),
@@ -98,13 +98,14 @@ impl Rounds {
         }
         if *ensemble.combine() != self.combine {
             return Err(Error::parameter(
-                "the model to start from makes its scores in another way, so it cannot be continued by this learner",
+                "the model to start from combines its trees in another way, so this learner cannot continue \
+                 it",
             ));
         }
         Ok(Some(ensemble.clone()))
     }
 
-    /// Does again what rounds did that are known from a file.
+    /// Repeats the rounds saved in a checkpoint.
     fn replay(
         &self,
         state: &mut State<'_>,
@@ -116,7 +117,7 @@ impl Rounds {
         let rounds = trees.len() / outputs;
         let expected = if state.valid.is_some() { rounds } else { 0 };
         if !trees.len().is_multiple_of(outputs) || curve.len() != expected {
-            return Err(Error::model("the checkpoint does not fit what is being learned"));
+            return Err(Error::model("the checkpoint does not fit this training; remove it first"));
         }
         trees.iter().try_for_each(|tree| tree.check(task.train.width()))?;
         let mut curve = curve.into_iter();
@@ -149,10 +150,10 @@ impl Rounds {
     }
 }
 
-/// Writes the checkpoint from time to time. A full disk costs the checkpoint, not the training.
+/// Writes the checkpoint at intervals. If a write fails, for example on a full disk, training continues.
 struct Keeper<'a> {
     checkpoint: Option<FingerprintedCheckpoint<'a>>,
-    /// Why the last attempt failed, where it did.
+    /// Why the last write failed, if it did.
     failure: Option<String>,
 }
 
@@ -177,7 +178,7 @@ impl<'a> Keeper<'a> {
         let written = checkpoint.write(fingerprint, &state.trees, &state.curve);
         self.failure = written
             .err()
-            .map(|e| format!("the last checkpoint could not be written, but training went on: {e}"));
+            .map(|e| format!("the last checkpoint could not be written, but training continued: {e}"));
     }
 }
 

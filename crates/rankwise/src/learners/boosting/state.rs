@@ -1,4 +1,4 @@
-//! What a round of boosting changes: scores, trees and their weights.
+//! The state that a round of boosting changes: scores, trees and their weights.
 
 use super::steps::Plan;
 use crate::data::Dataset;
@@ -8,24 +8,24 @@ use crate::models::{Combine, TreeEnsemble};
 use crate::trees::{GrownTree, Tree};
 use rayon::prelude::*;
 
-/// Documents that are worth a task of their own.
+/// Documents per task.
 const CHUNK: usize = 1 << 11;
 
-/// The scores of one data set, an array for each output.
+/// The scores of one data set, one array per output.
 pub(super) struct Scored<'a> {
     pub(super) data: &'a Dataset,
     pub(super) outputs: Vec<Vec<f64>>,
 }
 
-/// All that a round changes.
+/// Everything that a round changes.
 pub(super) struct State<'a> {
     pub(super) train: Scored<'a>,
     pub(super) valid: Option<Scored<'a>>,
-    /// One tree an output a round, with the values they were grown with.
+    /// One tree per output and round, with the leaf values they were grown with.
     pub(super) trees: Vec<Tree>,
-    /// What each round's trees count.
+    /// The weight of each round's trees.
     pub(super) weights: Vec<f64>,
-    /// The measure on the validation queries after each round.
+    /// The metric on the validation queries after each round.
     pub(super) curve: Vec<f64>,
     /// The best round so far, counted from 1, and the weights it had.
     pub(super) best: Option<(f64, Vec<f64>)>,
@@ -61,14 +61,14 @@ impl<'a> State<'a> {
         state
     }
 
-    /// Takes the trees that are left out off the scores.
+    /// Subtracts the dropped trees from the scores.
     pub(super) fn take_out(&mut self, plan: &Plan) {
         for &round in &plan.dropped {
             self.add_round(round, -self.weights[round]);
         }
     }
 
-    /// Adds them again with less weight, and lets all fade.
+    /// Adds the dropped trees again with less weight, and scales all trees by `fade`.
     pub(super) fn put_back(&mut self, plan: &Plan) {
         for &round in &plan.dropped {
             self.weights[round] *= plan.keep;
@@ -120,7 +120,7 @@ impl<'a> State<'a> {
 }
 
 impl<'a> Scored<'a> {
-    /// The outputs of `begin`, added up in the order of its trees.
+    /// The outputs of `begin`, summed in the order of its trees.
     pub(super) fn new(data: &'a Dataset, begin: &TreeEnsemble) -> Scored<'a> {
         let outputs = begin.base().iter().map(|&base| vec![base; data.len()]).collect();
         let mut scored = Scored { data, outputs };

@@ -1,56 +1,56 @@
-//! How a new tree joins those before it.
+//! How a new tree is combined with those before it.
 //!
 //! ```text
 //! plain     F ← F + ρ·f
-//! DART      k of the trees are left out while f is grown; then each of them counts k/(k+1) and f counts ρ/(k+1)
+//! DART      k of the trees are dropped while f is grown; then these are scaled by k/(k+1) and f by ρ/(k+1)
 //! average   F ← (m·F + β·f)/(m + 1) in round m = 1, 2, …
 //! ```
 //!
-//! What a round does to scores depends only on the trees, their weights and the streams named by the round. Doing it
-//! again with trees read from a file therefore gives the same scores to the last bit.
+//! The effect of a round on the scores depends only on the trees, their weights and the random streams named
+//! by the round. Repeating it with trees read from a file therefore gives exactly the same scores.
 
 use crate::rng;
 use rand::RngExt;
 
-/// How a new tree joins those before it.
+/// How a new tree is combined with those before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Step {
-    /// Added with a rate.
+    /// Added with a learning rate.
     Plain {
         /// ρ
         rate: f64,
     },
-    /// Grown while some of the others are left out.
+    /// Grown while some of the others are dropped.
     Dart {
         /// ρ
         rate: f64,
-        /// Probability that a tree is left out.
+        /// Probability that a tree is dropped.
         drop: f64,
-        /// Names the streams of random choices.
+        /// Names the random streams.
         seed: u64,
     },
-    /// All trees count the same in the end.
+    /// All trees have the same weight in the end.
     Average {
         /// β
         factor: f64,
     },
 }
 
-/// One round's change of weights.
+/// The changes of weights in one round.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
-    /// The rounds whose trees are left out while the next is grown.
+    /// The rounds whose trees are dropped while the next one is grown.
     pub(super) dropped: Vec<usize>,
-    /// What the weights of those are multiplied by afterwards.
+    /// The factor of their weights afterwards.
     pub(super) keep: f64,
-    /// What all weights are multiplied by afterwards.
+    /// The factor of all weights afterwards.
     pub(super) fade: f64,
     /// The weight of the new tree.
     pub(super) weight: f64,
 }
 
 impl Step {
-    /// What happens in round `round` (from 0).
+    /// The plan of round `round` (from 0).
     pub(super) fn plan(self, round: usize) -> Plan {
         let plain = |weight| Plan { dropped: Vec::new(), keep: 1.0, fade: 1.0, weight };
         match self {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plans_by_hand() {
+    fn plans_match_the_calculation_by_hand() {
         let average = Step::Average { factor: 3.0 }.plan(1);
         assert_eq!((average.fade, average.weight), (2.0 / 3.0, 1.0));
         assert_eq!(Step::Plain { rate: 0.1 }.plan(7).weight, 0.1);

@@ -1,4 +1,4 @@
-//! What the trees are to lower: gradients by the scores of all documents.
+//! What the trees minimise: gradients with respect to the scores of all documents.
 
 use crate::data::Dataset;
 use crate::losses::{QueryLoss, ScoredQuery};
@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 /// A loss of the outputs of all documents.
 pub(super) trait Target: Sync {
-    /// Outputs of a document: one tree each a round.
+    /// Outputs per document; a round grows one tree for each.
     fn outputs(&self) -> usize {
         1
     }
 
-    /// First and second derivatives of the loss at `scores`, one array an output.
+    /// First and second derivatives of the loss at `scores`, one array per output.
     fn gradients(
         &self,
         scores: &[Vec<f64>],
@@ -53,15 +53,15 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
     }
 }
 
-/// A hinge has no curvature. With |g| in its place, the value of a leaf is the balance of its documents' gradients,
-/// between −1 and 1, whatever the loss is in units of.
+/// A hinge has no curvature. With |g| in its place, the value of a leaf is the normalised sum of its
+/// documents' gradients, between −1 and 1, whatever the scale of the loss.
 fn stand_in(slopes: &[f64], curvatures: &mut [f64]) {
     if curvatures.iter().all(|&h| h == 0.0) {
         curvatures.iter_mut().zip(slopes).for_each(|(h, g)| *h = g.abs());
     }
 }
 
-/// An array of all documents in pieces by query.
+/// An array of all documents, split by query.
 pub(super) fn by_query<'a>(data: &Dataset, mut whole: &'a mut [f64]) -> Vec<&'a mut [f64]> {
     data.queries()
         .map(|query| {

@@ -1,25 +1,26 @@
-//! Conditional models over rankings that are drawn anew from the law itself.
+//! Conditional models whose rankings are sampled repeatedly from the model's own distribution.
 //!
-//! At weights `v` rankings `y₁ … y_m` are drawn from `Pr_v(y) ∝ exp(−v·δφ(y))`, over all `y` that rankings have. Sums at
-//! other weights follow by importance:
+//! At weights `v`, rankings `y₁ … y_m` are drawn from `Pr_v(y) ∝ exp(−v·δφ(y))`, over all `y` that are
+//! rankings. Importance weights give the sums at other weights:
 //!
 //! ```text
 //! Σ_y exp(−w·δφ(y))·f(y) = Z_v · E_v[ exp(−(w−v)·δφ(y))·f(y) ]
 //!                        ≈ Z_v · Σᵢ ωᵢ exp(−w·δφ(yᵢ))·f(yᵢ) ,      ωᵢ = exp(v·δφ(yᵢ)) / m
 //! ```
 //!
-//! with `f = 1`, `exp(Δ)` or `1 − Δ` by the form. As `m` grows the right side tends to the left for any `w`, and so do its
-//! slopes. `log Z_v` is not known, but a constant in `w`, and cancels where a form is a ratio. So between two draws there
-//! is one smooth function to minimise, as for a sample drawn once, and L-BFGS makes its steps on it. Far from `v` a few
-//! rankings outweigh all others and the function falls without end; so what is minimised between two draws is
+//! with `f = 1`, `exp(Δ)` or `1 − Δ`, depending on the form. As `m` grows, the right side and its derivatives
+//! converge to the left for any `w`. `log Z_v` is not known, but it is constant in `w`, and cancels if a form
+//! is a ratio. So between two draws there is one smooth function for L-BFGS to minimise, as for a sample
+//! drawn once. Far from `v` a few rankings outweigh all others and the function is unbounded below. Therefore
+//! the function minimised between two draws is
 //!
 //! ```text
 //! ‖w‖²/C + 1/Q Σ_q [ F̂_q(w) + ½ Var_v((w−v)·δφ) ]
 //! ```
 //!
-//! The damping has value and slope 0 at `v`, so that weights at which drawing anew changes nothing are those of the
-//! objective itself. The variance is the second derivative of `log Z` along `w − v`: where sums of exponentials decide,
-//! each draw makes between half a Newton step and a whole one.
+//! The damping has value and gradient 0 at `v`, so weights that another draw does not change are those of the
+//! objective itself. The variance is the second derivative of `log Z` along `w − v`: where sums of
+//! exponentials dominate, each draw makes between half a Newton step and a whole one.
 
 use super::fitting::{figures, start_at, units};
 use super::parameters::{Conditional, ConditionalLinearParameters};
@@ -33,29 +34,30 @@ use crate::solvers::{
 };
 use crate::watch::{Stop, Watch};
 
-/// Steps of L-BFGS on one draw.
+/// L-BFGS steps per draw.
 const STEPS: u64 = 10;
-/// How much the variance counts.
+/// The factor of the variance in the damping.
 const DAMPING: f64 = 1.0;
-/// A draw that lowers the objective by less than this share of all draws together changes little.
+/// A draw that lowers the objective by less than this fraction of the total decrease counts as converged.
 const LITTLE: f64 = 0.01;
 
-/// Where drawing anew has led from one start.
+/// The result of repeated draws from one start.
 struct AdaptiveFit {
     fit: LbfgsFit,
-    /// By how much each draw lowered the objective, as estimated by itself.
+    /// The decrease of the objective in each draw, as estimated on that draw.
     fell: Vec<f64>,
     evaluations: u64,
     skipped: usize,
     rankings: usize,
-    /// The share of the last draw's rankings that count at the weights found.
+    /// The effective fraction of the last draw's rankings at the final weights.
     share: f64,
     data_weights: Vec<f64>,
 }
 
-/// Learns the linear model of least `‖w‖²/C + R(w)`, rankings being drawn from the law as it is learned.
+/// Fits the linear model that minimises `‖w‖²/C + R(w)`, with rankings sampled from the current distribution.
 ///
-/// Starts can be compared where the form is a ratio, free of the unknown constant; for others there is only one.
+/// Starts can be compared if the form is a ratio, free of the unknown constant; other forms have only one
+/// start.
 pub(super) fn fit_adaptively(
     parameters: &Conditional,
     optimisation: &ConditionalLinearParameters,
@@ -109,8 +111,8 @@ fn follow(
     }
 }
 
-/// The risk over rankings drawn from the law at `v`. The perfect ranking that samples begin with was not drawn, and
-/// does not count.
+/// The risk over rankings drawn from the distribution at `v`. The perfect ranking that samples begin with was
+/// not drawn, and does not count.
 fn risk_at<'a>(
     parameters: &Conditional,
     units: FeatureUnits,
@@ -159,7 +161,7 @@ impl AdaptiveFit {
             Outcome::RoundsUsedUp
         };
         let mut figures = figures(&self.fit, c);
-        // But for the unknown constant, which only a ratio is free of.
+        // Up to the unknown constant, which cancels only in a ratio.
         figures[0].0 = "objective over the last draw".into();
         figures[1].0 = "mean loss over the last draw".into();
         figures.push(("objective fell by, all draws together".into(), total));

@@ -1,4 +1,4 @@
-//! How the weights of a conditional model are found: L-BFGS, from one start or several.
+//! How the weights of a conditional model are optimised: L-BFGS, from one start or several.
 
 use super::adaptive::fit_adaptively;
 use super::parameters::{Conditional, ConditionalLinearParameters, Method};
@@ -16,7 +16,7 @@ use rand::RngExt;
 /// Objectives closer than this, relative to their size, count as the same minimum.
 const SAME: f64 = 1e-3;
 
-/// Learns the linear model of least `‖w‖²/C + R(w)`.
+/// Fits the linear model that minimises `‖w‖²/C + R(w)`.
 pub(super) fn fit(
     parameters: &Conditional,
     optimisation: &ConditionalLinearParameters,
@@ -43,7 +43,7 @@ pub(super) fn fit(
     }
 }
 
-/// The risk over rankings drawn once for each query; all weigh the same.
+/// The risk over rankings drawn once per query; all have the same weight.
 pub(crate) fn sampled_risk<'a>(
     parameters: &Conditional,
     scale: bool,
@@ -62,7 +62,7 @@ pub(crate) fn sampled_risk<'a>(
     })
 }
 
-/// The units that weights are sought in.
+/// The units of the features in which the weights are optimised.
 pub(super) fn units(scale: bool, task: &Task<'_>) -> FeatureUnits {
     if scale { FeatureUnits::deviations(task.train) } else { FeatureUnits::default() }
 }
@@ -70,13 +70,14 @@ pub(super) fn units(scale: bool, task: &Task<'_>) -> FeatureUnits {
 /// The best of the minima found.
 pub(super) struct Found {
     pub(super) fit: LbfgsFit,
-    /// Objective of each start that was made.
+    /// The objective of each start.
     objectives: Vec<f64>,
-    /// Over all starts.
+    /// Evaluations over all starts.
     pub(super) evaluations: u64,
 }
 
-/// Looks for the least `½‖w‖² + (C/2)·R(w)`, which is `C/2` times the objective, from zero and then at random.
+/// Minimises `½‖w‖² + (C/2)·R(w)`, which is `C/2` times the objective, from zero and then from random
+/// weights.
 fn minimize(
     risk: &impl Objective,
     optimisation: &ConditionalLinearParameters,
@@ -107,7 +108,7 @@ fn minimize(
     found.expect("at least one start")
 }
 
-/// Where to start from: zero, then random weights whose norm is about 1.
+/// A starting point: zero first, then random weights whose norm is about 1.
 pub(super) fn start_at(start: u64, dim: usize, seed: u64) -> Vec<f64> {
     if start == 0 {
         return vec![0.0; dim];
@@ -118,7 +119,7 @@ pub(super) fn start_at(start: u64, dim: usize, seed: u64) -> Vec<f64> {
 }
 
 impl Found {
-    /// The model, and how it came about.
+    /// The model and the record of its training.
     fn into_fitted(
         self,
         weights: Vec<f64>,
@@ -142,14 +143,15 @@ impl Found {
             let least = self.fit.value;
             let agree = |value: &&f64| **value - least <= SAME * least.abs();
             let agreed = self.objectives.iter().filter(agree).count();
-            notes.push(format!("{agreed} of {} starts led to the best objective", self.objectives.len()));
+            notes.push(format!("{agreed} of {} starts reached the best objective", self.objectives.len()));
         }
         let model = Model::linear(weights, 0.0);
         Fitted { model, record: Record { outcome, rounds: self.fit.rounds, figures, notes } }
     }
 }
 
-/// Objective, gradient and what the objective is made of; the optimiser saw `C/2` times it.
+/// Objective, gradient norm and the terms of the objective; the optimiser minimised `C/2` times the
+/// objective.
 pub(super) fn figures(fit: &LbfgsFit, c: f64) -> Vec<(String, f64)> {
     let square: f64 = fit.weights.iter().map(|w| w * w).sum();
     let named = [

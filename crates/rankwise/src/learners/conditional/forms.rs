@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// F_q = log Σ_y exp(−w·δφ(y))
 /// ```
 ///
-/// The gain has no part in it, but for the ladder and for what `exact` allows.
+/// The gain is not used, except by the ladder of the sampler and by `exact`, which requires AUC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Mle(pub Conditional);
@@ -32,8 +32,8 @@ impl LossLearner for Mle {
     const CARD: Card = Card {
         name: "mle",
         title: "Conditional likelihood",
-        summary: "A linear model under which the perfect ranking is most likely, with pairs on their own or over \
-                  rankings drawn.",
+        summary: "Likelihood of the perfect ranking under a distribution over rankings, in closed form or \
+                  over sampled rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;
@@ -62,7 +62,7 @@ impl ConditionalForm for Mle {
     }
 }
 
-/// A convex bound of likelihood and expected loss together.
+/// A convex bound on likelihood and expected loss together.
 ///
 /// ```text
 /// F_q = log Σ_y exp(−w·δφ(y) + Δ(y))
@@ -75,8 +75,8 @@ impl LossLearner for ConvexLoss {
     const CARD: Card = Card {
         name: "convex-loss",
         title: "ConvexLoss",
-        summary: "A linear model by a convex bound of a ranking's likelihood and expected loss of AUC, average \
-                  precision or NDCG.",
+        summary: "Convex bound on likelihood and expected loss of AUC, average precision or NDCG under a \
+                  distribution over rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;
@@ -105,7 +105,7 @@ impl ConditionalForm for ConvexLoss {
     }
 }
 
-/// Greatest expected gain.
+/// Maximum expected gain.
 ///
 /// ```text
 /// F_q = −log Σ_y Pr(y)·(1 − Δ(y))
@@ -120,7 +120,7 @@ impl LossLearner for ExpGain {
     const CARD: Card = Card {
         name: "exp-gain",
         title: "Expected gain",
-        summary: "A linear model whose law of rankings has the greatest expected AUC, average precision or NDCG.",
+        summary: "Expected AUC, average precision or NDCG under a distribution over rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;
@@ -168,7 +168,8 @@ impl LossLearner for L3 {
     const CARD: Card = Card {
         name: "l3",
         title: "L3",
-        summary: "A linear model by a ranking's likelihood and expected loss of AUC, average precision or NDCG.",
+        summary: "Likelihood plus expected loss of AUC, average precision or NDCG under a distribution over \
+                  rankings.",
         citations: &["dubey2009conditional"],
     };
     type Linear = ConditionalLinearParameters;
@@ -201,7 +202,7 @@ impl ConditionalForm for L3 {
     }
 }
 
-/// The closed form of AUC, the only one that trees and networks can minimise.
+/// The closed form for AUC, the only form that trees and networks can minimise.
 fn closed_form() -> Conditional {
     Conditional { gain: RankingGain::Auc, method: Method::Exact, ..Conditional::default() }
 }
@@ -214,7 +215,7 @@ impl Conditional {
     }
 }
 
-/// A conditional model: what is made of the distribution over rankings.
+/// A conditional model: an objective computed from the distribution over rankings.
 trait ConditionalForm: LossLearner {
     const FORM: ConditionalObjective;
 

@@ -1,12 +1,13 @@
-//! Conditional models of whole rankings: a linear model by what is made of the law `Pr(y) ∝ exp(−w·δφ(y))` (Dubey,
-//! Machchhar, Bhattacharyya and Chakrabarti, ICDM 2009).
+//! Conditional models of whole rankings: objectives computed from the distribution `Pr(y) ∝ exp(−w·δφ(y))`
+//! over rankings (Dubey, Machchhar, Bhattacharyya and Chakrabarti, ICDM 2009).
 //!
 //! ```text
 //! min_w ‖w‖²/C + 1/Q Σ_q F_q(w)
 //! ```
 //!
-//! with `F_q` one of the [forms](crate::losses::conditional::ConditionalObjective) and `Q` the queries with both good and bad documents;
-//! the others are skipped. The paper adds queries up instead, so its `C` is ours over `Q`.
+//! where `F_q` is one of the [forms](crate::losses::conditional::ConditionalObjective) and `Q` counts the
+//! queries with both relevant and non-relevant documents; the others are skipped. The paper sums over queries
+//! instead, so its `C` is ours divided by `Q`.
 
 mod adaptive;
 mod fitting;

@@ -1,4 +1,4 @@
-//! The parameters that all conditional models share.
+//! The parameters shared by all conditional models.
 
 use crate::error::{Error, Result};
 use crate::learners::parameters::{check_above_zero, check_at_least};
@@ -10,60 +10,60 @@ use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Over which rankings sums are taken.
+/// The rankings over which sums are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// Over every choice for every pair, in closed form; AUC only.
+    /// Every choice for every pair, in closed form; AUC only.
     Exact,
-    /// Over rankings drawn once, before anything is learned.
+    /// Rankings sampled once, before training.
     Sampled,
-    /// Over rankings drawn anew from the law itself as it is being learned.
+    /// Rankings sampled again during training, from the current distribution.
     Adaptive,
 }
 
-/// Where the walks that draw rankings start.
+/// Where the random walks that sample rankings start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RestartAt {
-    /// At the best ranking or the worst.
+    /// At the best or the worst ranking.
     Ends,
-    /// At one of several, with losses evenly apart.
+    /// At one of several rankings with evenly spaced losses.
     Ladder,
 }
 
-/// What is gained, over which rankings, and how the weights are found.
+/// The gain, the rankings it is summed over, and how they are sampled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
 pub struct Conditional {
-    /// What a ranking gains: `auc`, `map` or `ndcg` (goods worth 1, bads 0).
+    /// Gain of a ranking: `auc`, `map` or `ndcg` (with binary gains).
     pub gain: RankingGain,
-    /// Sums over rankings: `exact` (auc only), `sampled` once beforehand, or `adaptive`, drawn anew while learning.
+    /// Rankings to sum over: `exact` (all, auc only), `sampled` (drawn once) or `adaptive` (drawn again during training).
     pub method: Method,
-    /// How much a pair counts: `one`, or `pairs` for 1/(n⁺n⁻).
+    /// Weight of a pair: `one` (1) or `pairs` (1/(n⁺n⁻)).
     pub kappa: Kappa,
-    /// The least grade of a good document, above 0.
+    /// Smallest label of a relevant document, above 0.
     pub threshold: f32,
-    /// Places that count in the NDCG; 0 for all.
+    /// Cutoff of NDCG; 0 for none.
     pub k: usize,
-    /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    /// Discount of a rank: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
-    /// Rankings drawn for each query, at least 2.
+    /// Rankings sampled per query, at least 2.
     pub samples: usize,
-    /// Where walks start: `ends` (the best ranking or the worst) or `ladder` (one of several in between).
+    /// Where random walks start: `ends` (the best or the worst ranking) or `ladder` (one of several in between).
     pub restarts: RestartAt,
-    /// Probability that a walk from the ends starts at the best ranking, 0 to 1.
+    /// Probability that a walk of `ends` starts at the best ranking, 0 to 1.
     pub best: f64,
-    /// The k of the ladder's Pr ∝ exp(k·Δ): below 0 for better rankings.
+    /// Exponent of the ladder's Pr ∝ exp(skew·Δ), finite; below 0 prefers better rankings.
     pub skew: f64,
     /// Rankings on the ladder, at least 2.
     pub rungs: usize,
-    /// Pairs that one walk flips, at least 1.
+    /// Pairs flipped in one walk, at least 1.
     pub steps: usize,
-    /// Flips between rankings that are kept, at least 1; when adaptive, documents put back.
+    /// Flips between rankings that are kept, at least 1; with `adaptive`, documents moved.
     pub thinning: usize,
-    /// How often rankings are drawn when adaptive, at least 1.
+    /// Number of draws with `adaptive`, at least 1.
     pub redraws: u64,
 }
 
@@ -89,19 +89,19 @@ impl Default for Conditional {
 }
 
 impl Conditional {
-    /// Rejects what is out of range, or not available with the scorer.
+    /// Rejects values that are out of range, or not available with the scorer.
     pub(super) fn check(&self, scorer: ScorerKind) -> Result<()> {
         check_above_zero("threshold", self.threshold.into())?;
         if self.method == Method::Exact && self.gain != RankingGain::Auc {
             return Err(Error::parameter(
-                "method is exact, for which gain must be auc; there is no closed form for map and ndcg, so take \
-                 method sampled or adaptive",
+                "method exact requires gain auc, as map and ndcg have no closed form; use method sampled or \
+                 adaptive",
             ));
         }
         if self.method != Method::Exact && scorer != ScorerKind::Linear {
             return Err(Error::parameter(
-                "only method exact with gain auc is available for trees and networks; sums over sampled rankings are \
-                 for the linear scorer",
+                "trees and networks support only method exact with gain auc; for sampled rankings, use \
+                 scorer linear",
             ));
         }
         if !(0.0..=1.0).contains(&self.best) {
@@ -129,21 +129,21 @@ impl Conditional {
         RankingSampler { size: self.samples, steps: self.steps, thinning: self.thinning, restarts }
     }
 
-    /// The chain that starts near where it leads, so a few sweeps are enough.
+    /// The chain, which starts near its target, so a few sweeps are enough.
     pub(super) fn chain(&self) -> GibbsSampler {
         GibbsSampler { size: self.samples, sweeps: 5, thinning: self.thinning }
     }
 }
 
-/// How the linear model of a conditional likelihood is optimised.
+/// How the linear model of a conditional model is optimised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
 pub struct ConditionalLinearParameters {
-    /// How the weights are found from one start.
+    /// How the weights are optimised from one start.
     #[serde(flatten)]
     pub linear: LinearParameters,
-    /// Number of starting points, the first at zero, the others random; 1 where the objective is convex.
+    /// Number of starting points, at least 1: the first is zero, the others are random. 1 if the objective is convex.
     pub starts: u64,
 }
 
@@ -154,24 +154,24 @@ impl Default for ConditionalLinearParameters {
 }
 
 impl ConditionalLinearParameters {
-    /// Rejects what is out of range.
+    /// Rejects values that are out of range.
     pub fn check(&self) -> Result<()> {
         check_at_least("starts", self.starts, 1)?;
         self.linear.check()
     }
 
-    /// Rejects several starts where they make no sense.
+    /// Rejects several starts if they make no sense.
     pub(super) fn check_starts(&self, method: Method, form: ConditionalObjective) -> Result<()> {
         let starts = self.starts;
         if starts > 1 && form.is_convex() {
             return Err(Error::parameter(format!(
-                "starts is {starts}; the objective is convex, so there is one minimum and 1 is enough"
+                "starts is {starts}; the objective is convex, so there is one minimum and starts must be 1"
             )));
         }
         if starts > 1 && method == Method::Adaptive && form == ConditionalObjective::L3 {
             return Err(Error::parameter(format!(
-                "starts is {starts}; with method adaptive the minima of several starts cannot be compared, so it must \
-                 be 1"
+                "starts is {starts}; it must be 1 with method adaptive, as the minima of several starts \
+                 cannot be compared"
             )));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What can be worked out by hand, what methods must agree on, and what the record says.
+//! Solutions worked out by hand, agreement of the methods, and the record.
 
 use super::*;
 use crate::data::{Dataset, Features, Parts};
@@ -16,7 +16,8 @@ fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>)
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-/// One feature; a query with one good (1) and one bad (0) document, and one with nothing relevant.
+/// One feature; a query with one relevant (1) and one non-relevant (0) document, and one without relevant
+/// documents.
 fn two_documents() -> Dataset {
     dataset(1, vec![1.0, 0.0, 5.0], vec![1.0, 0.0, 0.0], vec![0, 2, 3])
 }
@@ -42,10 +43,10 @@ fn figure(fitted: &Fitted, name: &str) -> f64 {
     fitted.record.figures.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
-/// `w²/C + log(1 + exp(−2w))` is least where `w/C = σ(−2w)`; with AUC's Δ = 1 for the one wrong ranking, ConvexLoss
-/// has `σ(1 − 2w)`. Both methods have the same two rankings, if the sample has each once.
+/// `w²/C + log(1 + exp(−2w))` has its minimum where `w/C = σ(−2w)`; with AUC's Δ = 1 for the one wrong
+/// ranking, ConvexLoss has `σ(1 − 2w)`. Both methods have the same two rankings, if the sample has each once.
 #[test]
-fn two_documents_by_hand() {
+fn two_documents_match_the_solution_by_hand() {
     for (c, samples) in [(0.3, 2), (2.0, 2), (50.0, 2)] {
         let parameters = |method: Method| Conditional {
             gain: RankingGain::Auc,
@@ -64,7 +65,7 @@ fn two_documents_by_hand() {
             assert!(balance(w, 0.0).abs() < 1e-6, "MLE {method:?} at C = {c}: {w}");
             let w = weights(&learn(&ConvexLoss(parameters(method)), &linear, &two_documents()))[0];
             assert!(balance(w, 1.0).abs() < 1e-6, "ConvexLoss {method:?} at C = {c}: {w}");
-            // The slope of −log σ(2w) is −2σ(−2w), so ExpGain is MLE here.
+            // The derivative of −log σ(2w) is −2σ(−2w), so ExpGain is MLE here.
             let w = weights(&learn(&ExpGain(parameters(method)), &linear, &two_documents()))[0];
             assert!(balance(w, 0.0).abs() < 1e-6, "ExpGain {method:?} at C = {c}: {w}");
         }
@@ -72,7 +73,7 @@ fn two_documents_by_hand() {
 }
 
 #[test]
-fn the_record_says_what_was_minimised_and_what_was_left_out() {
+fn the_record_reports_the_objective_and_the_skipped_queries() {
     let parameters = Conditional { gain: RankingGain::Map, ..Conditional::default() };
     let linear = LinearParameters { scale: false, ..LinearParameters::smooth(1.0) };
     let optimisation = ConditionalLinearParameters { linear, starts: 4 };
@@ -84,10 +85,11 @@ fn the_record_says_what_was_minimised_and_what_was_left_out() {
     assert!(figure(&fitted, "norm of the gradient") < 1e-3);
     assert_eq!(figure(&fitted, "rankings drawn"), 1000.0);
     let notes = fitted.record.notes.join("; ");
-    assert!(notes.contains("another: 1") && notes.contains("4 of 4 starts led to"), "{notes}");
+    assert!(notes.contains("another: 1") && notes.contains("4 of 4 starts reached"), "{notes}");
 }
 
-/// Twelve queries of eight documents; a hidden utility with some noise makes three of each good.
+/// Twelve queries of eight documents; a hidden utility with some noise makes three documents of each query
+/// relevant.
 fn noisy() -> Dataset {
     let mut random = rng::stream(11, &[]);
     let (mut values, mut labels) = (Vec::new(), Vec::new());
@@ -102,9 +104,9 @@ fn noisy() -> Dataset {
     dataset(2, values, labels, (0..=12).map(|q| 8 * q).collect())
 }
 
-/// What is drawn changes, where it leads does not.
+/// The samples depend on the seed, the optimum does not.
 #[test]
-fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
+fn adaptive_sampling_converges_to_the_same_weights_with_any_seed() {
     let train = noisy();
     let adaptive = |seed: u64| {
         let parameters = Conditional {
@@ -121,7 +123,7 @@ fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
     };
     let (first, second) = (adaptive(1), adaptive(2));
     for (a, b) in weights(&first).iter().zip(weights(&second)) {
-        assert!((a - b).abs() < 0.02 * (a.abs() + b.abs()), "{a} by one seed, {b} by another");
+        assert!((a - b).abs() < 0.02 * (a.abs() + b.abs()), "{a} with one seed, {b} with another");
     }
     assert_eq!(first.record.outcome, Outcome::Converged);
     assert!(figure(&first, "objective fell by, all draws together") > 0.0);
@@ -129,11 +131,11 @@ fn drawing_anew_ends_at_the_same_weights_by_any_seed() {
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     let base = || Conditional { gain: RankingGain::Auc, ..Conditional::default() };
     let wrong = [
         ("threshold is", Conditional { threshold: f32::NAN, ..base() }),
-        ("method is exact", Conditional { gain: RankingGain::Map, method: Method::Exact, ..base() }),
+        ("method exact requires", Conditional { gain: RankingGain::Map, method: Method::Exact, ..base() }),
         ("best is", Conditional { best: f64::NAN, ..base() }),
         ("skew is", Conditional { skew: f64::INFINITY, ..base() }),
         ("samples is", Conditional { samples: 1, ..base() }),
@@ -156,9 +158,9 @@ fn values_out_of_range_are_refused_by_name() {
     assert!(LossScorer::check(&starting(2), &ExpGain(adaptive)).is_ok());
 }
 
-/// Trees and networks minimise the closed form, and say so when something else is asked for.
+/// Trees and networks minimise the closed form, and reject everything else.
 #[test]
-fn other_scorers_have_the_closed_form_only() {
+fn trees_and_networks_support_only_the_closed_form() {
     let closed = ConvexLoss::default_for(ScorerKind::Trees);
     assert_eq!((closed.0.gain, closed.0.method), (RankingGain::Auc, Method::Exact));
     assert!(closed.check(ScorerKind::Trees).is_ok());

@@ -1,18 +1,19 @@
-//! AdaRank: boosting of single features by the measure itself (Xu and Li, SIGIR 2007; `xu2007adarank`).
+//! AdaRank: boosting of single features by the metric itself (Xu and Li, SIGIR 2007; `xu2007adarank`).
 //!
 //! ```text
-//! P_1(q) = v_q ,   P_{t+1}(q) ∝ v_q exp(−E_q(f_t))            v_q: query weights, E_q: the measure of query q
+//! P_1(q) = v_q ,   P_{t+1}(q) ∝ v_q exp(−E_q(f_t))            v_q: query weights, E_q: the metric of query q
 //! h_t = argmax_h φ_t ,   φ_t = Σ_q P_t(q) E_q(h)              h: one feature, upwards or downwards
 //! α_t = ½ ln Σ_q P_t(q)(1 + E_q(h_t)) / Σ_q P_t(q)(1 − E_q(h_t)) = artanh φ_t ,   f_t = f_{t−1} + α_t h_t
 //! ```
 //!
-//! Queries that `f_t` ranks badly gain weight, so the next feature is one that helps there. The measure of a single
-//! feature never changes: it is computed once for every query, and a round is then a weighted mean for each feature
-//! and scoring anew. A sum of single features is a linear model, and is kept as one.
+//! Queries that `f_t` ranks badly gain weight, so the next feature is one that helps there. The metric of a
+//! single feature never changes: it is computed once per query, and a round then takes a weighted mean per
+//! feature and scores the documents again. A sum of single features is a linear model, and is kept as one.
 //!
-//! `exp(−E)` lies between 1/e and 1, so weights change little, and a strong feature tends to be chosen again and
-//! again. As users of RankLib expect, it may be chosen a few times in a row and then rests for a round. The paper adds
-//! features as they are; dividing them by their standard deviation within queries makes `α` mean the same for all.
+//! `exp(−E)` lies between 1/e and 1, so weights change little, and a strong feature tends to be chosen
+//! repeatedly. As in RankLib, a feature may be chosen a few times in a row and is then excluded for a round.
+//! The paper adds features as they are; dividing them by their standard deviation within queries makes `α`
+//! mean the same for all.
 
 mod rounds;
 #[cfg(test)]
@@ -42,7 +43,7 @@ pub struct AdaRank {
     pub max_repeats: u64,
     /// Stop after this many iterations without progress on the validation queries, or without them on the training queries; 0 for never.
     pub early_stopping_rounds: u64,
-    /// What the measure must gain to count as progress; 0 or more.
+    /// Smallest increase of the metric that counts as progress, at least 0.
     pub tolerance: f64,
     /// Whether features are divided by their standard deviation within queries; `false` adds them as they are, as published.
     pub scale: bool,
@@ -58,7 +59,8 @@ impl Learner for AdaRank {
     const CARD: Card = Card {
         name: "ada-rank",
         title: "AdaRank",
-        summary: "A linear model that boosts single features for any measure of at most 1, by weights of queries.",
+        summary: "Linear model that boosts single features by query weights, for any metric with a maximum \
+                  of 1.",
         citations: &["xu2007adarank"],
     };
 
@@ -78,7 +80,7 @@ impl Learner for AdaRank {
         let mut valid = task.valid.map(Chooser::new);
         let judged_by = if valid.is_some() { "valid" } else { "train" };
         let what = format!("{} ({judged_by})", task.metric.name());
-        let mut progress = Progress::new(boosted.weights.clone());
+        let mut progress = TrainingState::new(boosted.weights.clone());
         let outcome = loop {
             if watch.stop().requested() {
                 break Outcome::Interrupted;
@@ -105,15 +107,15 @@ impl Learner for AdaRank {
     }
 }
 
-/// The theory, and `α` itself, need a measure of at most 1; the order by the grades gets the most there is.
+/// The theory, and `α` itself, need a metric of at most 1; the ranking by the labels has the highest value.
 fn refuse_values_above_one(data: &Dataset, metric: &dyn Metric) -> Result<()> {
     for query in data.queries() {
         let grades: Vec<f64> = query.labels().iter().map(|&l| f64::from(l)).collect();
         let best = metric.value(query.labels(), &Ranking::by_scores(&grades)).unwrap_or(0.0);
         if best > 1.0 + 1e-9 {
             return Err(Error::parameter(format!(
-                "ada-rank needs a measure of at most 1, and {} reaches {best} on training query {}; \
-                 take another, such as ndcg@10 or map",
+                "ada-rank needs a metric of at most 1, but {} is {best} on training query {}; use another \
+                 metric, such as ndcg@10 or map",
                 metric.name(),
                 query.id()
             )));
@@ -122,10 +124,10 @@ fn refuse_values_above_one(data: &Dataset, metric: &dyn Metric) -> Result<()> {
     Ok(())
 }
 
-fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Task<'_>) -> Fitted {
-    let Progress { rounds, best_round, weights, .. } = progress;
+fn finish(progress: TrainingState, outcome: Outcome, boosted: &Boosted<'_>, task: &Task<'_>) -> Fitted {
+    let TrainingState { rounds, best_round, weights, .. } = progress;
     let name = task.metric.name();
-    // Of the model itself, without the rounding of adding features one by one.
+    // Computed from the model itself, without the rounding errors of adding features one by one.
     let mut figures = vec![("best round".to_string(), best_round as f64)];
     figures.push((format!("{name} (train)"), mean_metric(task.train, task.metric, &weights)));
     figures.extend(task.valid.map(|v| (format!("{name} (valid)"), mean_metric(v, task.metric, &weights))));
@@ -134,22 +136,22 @@ fn finish(progress: Progress, outcome: Outcome, boosted: &Boosted<'_>, task: &Ta
     Fitted { model: Model::linear(weights, 0.0), record }
 }
 
-/// How far training has come, and its best round.
-struct Progress {
+/// The state of training, and its best round.
+struct TrainingState {
     rounds: u64,
     best: f64,
     /// From 1; 0 before any round.
     best_round: u64,
     weights: Vec<f64>,
-    /// What the next progress is measured from, and the round of the last one.
+    /// The reference value for the next progress, and the round of the last progress.
     mark: f64,
     last_gain: u64,
 }
 
-impl Progress {
+impl TrainingState {
     fn new(weights: Vec<f64>) -> Self {
         let none = f64::NEG_INFINITY;
-        Progress { rounds: 0, best: none, best_round: 0, weights, mark: none, last_gain: 0 }
+        TrainingState { rounds: 0, best: none, best_round: 0, weights, mark: none, last_gain: 0 }
     }
 
     fn note(&mut self, value: f64, weights: &[f64], tolerance: f64) {
@@ -164,7 +166,7 @@ impl Progress {
     }
 }
 
-/// Validation queries and their scores so far.
+/// Validation queries and their current scores.
 struct Chooser<'a> {
     data: &'a Dataset,
     columns: Columns<'a>,
@@ -178,7 +180,7 @@ impl<'a> Chooser<'a> {
         Chooser { data, columns: Columns::new(data), scores, varying: Varying::default() }
     }
 
-    /// Adds what a round chose; the measure then.
+    /// Adds the feature chosen in a round; returns the metric afterwards.
     fn measure_with(&mut self, chosen: &Chosen, metric: &dyn Metric) -> f64 {
         // Features that only the training queries have are 0 here.
         if chosen.column < self.data.width() {

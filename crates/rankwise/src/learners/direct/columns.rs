@@ -1,9 +1,9 @@
-//! A data set by columns: what a step along one feature needs to see.
+//! A data set by columns, as a step along one feature needs it.
 
 use crate::data::{Dataset, Features};
 
-/// Access to single columns. Dense rows are read in place; sparse ones get a copy by columns, as large as the values
-/// and column numbers of the data set itself.
+/// Access to single columns. Dense rows are read in place; sparse ones get a copy by columns, as large as the
+/// values and column numbers of the data set itself.
 pub(super) struct Columns<'a> {
     data: &'a Dataset,
     sparse: Option<ByColumn>,
@@ -16,21 +16,22 @@ struct ByColumn {
     values: Vec<f32>,
 }
 
-/// One column where it matters: the queries in which it varies, and its values there.
+/// The queries in which one column varies, and its values there.
 #[derive(Default)]
 pub(super) struct Varying {
-    /// Numbers of the queries, ascending, each with where its values start.
+    /// Indices of the queries, ascending, each with the offset of its values.
     pub queries: Vec<(usize, usize)>,
     values: Vec<f32>,
 }
 
 impl Varying {
-    /// The values that start at `start`, of a query of `length` documents.
+    /// The values at offset `start`, of a query of `length` documents.
     pub fn values(&self, start: usize, length: usize) -> &[f32] {
         &self.values[start..start + length]
     }
 
-    /// Adds `step` times the column to the scores of all documents, where it varies: elsewhere it changes no order.
+    /// Adds `step` times the column to the scores of all documents, where it varies; elsewhere it changes no
+    /// order.
     pub fn add_to(&self, scores: &mut [f64], data: &Dataset, step: f64) {
         for &(q, start) in &self.queries {
             let range = data.query(q).range();

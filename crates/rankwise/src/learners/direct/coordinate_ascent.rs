@@ -1,15 +1,18 @@
-//! Coordinate ascent: a linear model that climbs the measure itself (Metzler and Croft, 2007; `metzler2007linear`).
+//! Coordinate ascent: a linear model that maximises the metric itself (Metzler and Croft, 2007;
+//! `metzler2007linear`).
 //!
 //! ```text
 //! max_w Σ_q v_q M_q(X_q w) / Σ_q v_q ,   one weight at a time:   w_c ← w_c + argmax_δ M(w + δ e_c)
 //! ```
 //!
-//! A measure of orders is piecewise constant in `δ`, so each search tries growing steps in both directions, and no
-//! weight at all. Passes go through the features in random order until a pass gains too little. The measure has many
-//! local optima, so several starts climb; the best by the validation queries, if there are any, is kept.
+//! A ranking metric is piecewise constant in `δ`, so each search tries growing steps in both directions, and
+//! a weight of 0. Passes go through the features in random order until a pass gains too little. The metric
+//! has many local optima, so there are several starts; the best one on the validation queries, if there are
+//! any, is kept.
 //!
-//! Steps are measured in standard deviations of the feature within queries: rescaling a feature changes nothing. A
-//! step changes scores only by `δ x_c`, and only in queries in which feature `c` varies; all others keep their value.
+//! Steps are measured in standard deviations of the feature within queries: rescaling a feature changes
+//! nothing. A step changes scores only by `δ x_c`, and only in queries in which feature `c` varies; all
+//! others keep their value.
 
 mod climb;
 #[cfg(test)]
@@ -30,15 +33,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoordinateAscent {
-    /// Starts, each climbing by itself: the first from the features' correlations with the grades, the others random; 1 to 1000.
+    /// Number of starting points, 1 to 1000: the first from the features' correlations with the labels, the others random.
     pub restarts: u32,
-    /// Most passes through all features from each start; 0 to 10000.
+    /// Maximum number of passes through all features from each start, 0 to 10000.
     pub passes: u32,
-    /// Least gain of the measure on the training queries by a pass for another to follow; 0 or more.
+    /// Smallest increase of the metric on the training queries in a pass for another pass to follow, at least 0.
     pub tolerance: f64,
-    /// Shortest step tried, relative to the whole weight vector, with features in standard deviations; above 0.
+    /// Smallest step, relative to the norm of the weights, with features in standard deviations; above 0.
     pub step: f64,
-    /// Steps tried in each direction, each twice as long as the one before; 1 to 50.
+    /// Number of steps tried in each direction, each twice as long as the one before, 1 to 50.
     pub steps: u32,
 }
 
@@ -52,7 +55,8 @@ impl Learner for CoordinateAscent {
     const CARD: Card = Card {
         name: "coordinate-ascent",
         title: "Coordinate ascent",
-        summary: "A linear model that maximises any measure directly, one weight at a time, from several starts.",
+        summary: "Linear model that maximises any metric directly, one weight at a time, from several \
+                  starts.",
         citations: &["metzler2007linear"],
     };
 
@@ -100,7 +104,7 @@ impl Learner for CoordinateAscent {
 }
 
 impl CoordinateAscent {
-    /// The changes of a weight to try: back to 0, and growing steps up and down.
+    /// The candidate changes of a weight: back to 0, and growing steps up and down.
     fn steps_from(&self, weight: f64, unit: f64) -> Vec<f64> {
         let lengths = (0..self.steps).map(|k| self.step * unit * 2f64.powi(k as i32));
         let ups = lengths.clone();
@@ -133,7 +137,7 @@ impl CoordinateAscent {
     }
 }
 
-/// A climb and the best point on its way.
+/// A climb and its best point so far.
 struct Climber {
     climb: Climb,
     converged: bool,
@@ -141,7 +145,7 @@ struct Climber {
 }
 
 struct Best {
-    /// The measure on the validation queries, or without them on the training queries.
+    /// The metric on the validation queries, or without them on the training queries.
     criterion: f64,
     train: f64,
     weights: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Learners that climb a measure itself, with no smooth stand-in.
+//! Learners that maximise a metric directly, without a smooth surrogate.
 
 pub mod ada_rank;
 mod columns;

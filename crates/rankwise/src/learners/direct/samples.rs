@@ -1,4 +1,4 @@
-//! Small data sets, and what the tests of this family ask of results.
+//! Small data sets, and helpers for the tests of this family.
 
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::Fitted;
@@ -8,12 +8,12 @@ use crate::rank::Ranking;
 use crate::rng;
 use rand::RngExt;
 
-/// The measure that most tests use.
+/// The metric that most tests use.
 pub(super) fn ndcg() -> Box<dyn Metric> {
     parse("ndcg@3", &Conventions::default()).unwrap()
 }
 
-/// Random features; grades follow the first two, with noise.
+/// Random features; labels depend on the first two, with noise.
 pub(super) fn random_data(seed: u64, queries: usize, documents: usize, width: usize) -> Dataset {
     let mut random = rng::stream(seed, &[9]);
     let values: Vec<f32> = (0..queries * documents * width).map(|_| random.random()).collect();
@@ -29,14 +29,14 @@ pub(super) fn dataset(features: Features, labels: Vec<f32>, bounds: Vec<usize>) 
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-/// The data set with its parts changed.
+/// The data set after `change`.
 pub(super) fn changed(data: &Dataset, change: impl FnOnce(&mut Parts)) -> Dataset {
     let mut parts = data.clone().into_parts();
     change(&mut parts);
     Dataset::new(parts).unwrap()
 }
 
-/// The same values in a sparse matrix, zeros left out.
+/// The same values in a sparse matrix, without zeros.
 pub(super) fn sparse(data: &Dataset) -> Dataset {
     let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for d in 0..data.len() {
@@ -64,7 +64,7 @@ pub(super) fn plain_mean(data: &Dataset, weights: &[f64]) -> f64 {
     plain_values(data, weights).iter().sum::<f64>() / data.query_count() as f64
 }
 
-/// The measure of each query, by plain loops.
+/// The metric of each query, by plain loops.
 pub(super) fn plain_values(data: &Dataset, weights: &[f64]) -> Vec<f64> {
     let score = |row: crate::data::Row<'_>| {
         row.iter().filter(|(_, x)| !x.is_nan()).map(|(c, x)| weights[c] * f64::from(x)).sum::<f64>()

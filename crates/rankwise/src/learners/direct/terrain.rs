@@ -1,20 +1,20 @@
-//! A data set as learners see it that go by single features: columns, their spread, and what each query counts.
+//! A data set for learners that work on single features: columns, their spread, and the weight of each query.
 
 use super::columns::{Columns, Varying};
 use crate::data::{Dataset, Query};
 use crate::metrics::{Empty, Metric};
 use rayon::prelude::*;
 
-/// Queries and features with what each of them counts.
+/// Queries with their weights, and features with their scales.
 pub(super) struct Terrain<'a> {
     pub data: &'a Dataset,
     columns: Columns<'a>,
-    /// Each query's share of the mean; 0 for queries the measure skips.
+    /// Each query's fraction of the mean; 0 for queries for which the metric is undefined.
     pub shares: Vec<f64>,
-    /// Each column's standard deviation within queries: steps are in units of it, so that they mean the same for
-    /// features of any scale. 0 for a column that never varies.
+    /// Each column's standard deviation within queries. Steps are in units of it, so that they mean the same
+    /// for features of any scale. 0 for a column that never varies.
     pub scales: Vec<f64>,
-    /// Each column's correlation with the grades within queries.
+    /// Each column's correlation with the labels within queries.
     pub correlations: Vec<f64>,
 }
 
@@ -32,36 +32,36 @@ impl<'a> Terrain<'a> {
         Terrain { data, columns, shares, scales, correlations }
     }
 
-    /// Fills `out` with the queries that count and in which `column` varies.
+    /// Fills `out` with the queries that have a weight and in which `column` varies.
     pub fn varying(&self, column: usize, out: &mut Varying) {
         self.columns.varying(column, |q| self.shares[q] > 0.0, out);
     }
 
-    /// The columns that vary anywhere.
+    /// The columns that vary in any query.
     pub fn varying_columns(&self) -> Vec<usize> {
         (0..self.data.width()).filter(|&c| self.scales[c] > 0.0).collect()
     }
 
-    /// The mean of a value of each query.
+    /// The weighted mean of one value per query.
     pub fn mean(&self, values: &[f64]) -> f64 {
         self.shares.iter().zip(values).map(|(s, v)| s * v).sum()
     }
 
-    /// What is left out, and why.
+    /// Notes on what is left out, and why.
     pub fn notes(&self) -> Vec<String> {
         let zeros = |values: &[f64]| values.iter().filter(|v| **v == 0.0).count();
         let counts = [
             (
                 zeros(&self.shares),
-                "training queries left out, as the measure skips them or their weight is 0",
+                "training queries left out because the metric is undefined or their weight is 0",
             ),
-            (zeros(&self.scales), "features left out, as they are constant within every training query"),
+            (zeros(&self.scales), "features left out because they are constant within every training query"),
         ];
         counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what}: {n}")).collect()
     }
 }
 
-/// Each query's part in the weighted mean.
+/// Each query's fraction of the weighted mean.
 fn shares(data: &Dataset, metric: &dyn Metric) -> Vec<f64> {
     let is_skipped = |q: Query<'_>| metric.empty() == Empty::Skip && metric.is_undefined(q.labels());
     let weight = |q: Query<'_>| if is_skipped(q) { 0.0 } else { q.weight() };
@@ -70,7 +70,7 @@ fn shares(data: &Dataset, metric: &dyn Metric) -> Vec<f64> {
     weights.into_iter().map(|w| if total > 0.0 { w / total } else { 0.0 }).collect()
 }
 
-/// Standard deviation of a column within queries, and its correlation with the grades there.
+/// Standard deviation of a column within queries, and its correlation with the labels there.
 fn spread(data: &Dataset, varying: &Varying) -> (f64, f64) {
     let (mut xx, mut xr, mut rr) = (0.0, 0.0, 0.0);
     for &(q, start) in &varying.queries {

@@ -1,3 +1,3 @@
-//! Forests: trees that do not see each other, averaged.
+//! Forests: averages of independently grown trees.
 
 pub mod random_forest;

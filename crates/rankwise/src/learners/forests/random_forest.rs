@@ -1,10 +1,11 @@
-//! Random forest: regression trees on queries drawn with repetition, averaged (Breiman 2001).
+//! Random forest: the average of regression trees on queries sampled with replacement (Breiman 2001).
 //!
 //! ```text
-//! F(x) = 1/T Σ_t tree_t(x),   tree_t fits the grades of as many queries as there are, drawn with repetition
+//! F(x) = 1/T Σ_t tree_t(x),   tree_t fits the labels of queries sampled with replacement
 //! ```
 //!
-//! Whole queries are drawn, not documents: those of one query are alike, and a tree that has seen some knows the rest.
+//! Whole queries are sampled, not documents: documents of one query are alike, so a tree that has seen some
+//! of them knows the others.
 
 use crate::card::Card;
 use crate::error::{Error, Result};
@@ -57,7 +58,7 @@ impl Learner for RandomForest {
     const CARD: Card = Card {
         name: "random-forest",
         title: "Random forest",
-        summary: "Regression trees on queries drawn with repetition, averaged.",
+        summary: "Average of regression trees on the labels, each grown on queries sampled with replacement.",
         citations: &["breiman2001random"],
     };
 
@@ -108,9 +109,9 @@ impl Learner for RandomForest {
     }
 }
 
-/// What one tree learns from.
+/// The training sample of one tree.
 struct Bag {
-    /// The documents of the queries drawn, ascending.
+    /// The documents of the sampled queries, ascending.
     rows: Vec<u32>,
     slopes: Vec<f64>,
     weights: Vec<f64>,
@@ -127,7 +128,8 @@ impl RandomForest {
         }
     }
 
-    /// Queries drawn with repetition; how often, times their weight, is what their documents count.
+    /// Samples queries with replacement; the weight of a document is that of its query times how often it was
+    /// drawn.
     fn draw(&self, task: &Task<'_>, number: u64, base: f64) -> Bag {
         let train = task.train;
         let mut random = rng::stream(task.seed, &[0, number]);

@@ -1,4 +1,4 @@
-//! ApproxNDCG: a linear model by the NDCG of smooth ranks (Qin, Liu and Li 2010; Bruch et al., SIGIR 2019).
+//! ApproxNDCG: NDCG with smooth ranks (Qin, Liu and Li 2010; Bruch et al., SIGIR 2019).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q 1 − NDCG(ρ) ,      ρᵢ = 1 + Σ_{j≠i} σ((sⱼ − sᵢ)/T) ,  s = Xw
@@ -14,13 +14,13 @@ use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by NDCG of smooth ranks.
+/// NDCG with smooth ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApproxNdcg {
-    /// How far ahead a document must be to count as such, above 0.
+    /// Temperature T of the smooth ranks, above 0: smaller values are closer to NDCG.
     pub temperature: f64,
-    /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    /// Gain of a label r: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
 }
 
@@ -34,7 +34,7 @@ impl LossLearner for ApproxNdcg {
     const CARD: Card = Card {
         name: "approx-ndcg",
         title: "ApproxNDCG",
-        summary: "NDCG itself, of ranks that are smooth in the scores.",
+        summary: "NDCG computed from ranks that are smooth functions of the scores.",
         citations: &["qin2010general", "bruch2019revisiting"],
     };
 

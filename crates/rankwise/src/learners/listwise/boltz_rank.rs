@@ -1,9 +1,10 @@
-//! BoltzRank: a linear model by a law over sampled rankings (Volkovs and Zemel, ICML 2009).
+//! BoltzRank: a distribution over sampled rankings (Volkovs and Zemel, ICML 2009).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q α·(1 − E NDCG@k(R)) − (1 − α)·Σ_R P(R|r)·ln P(R|Xw) ,      P(R|s) ∝ exp(−E(R|s))
 //! ```
-//! The rankings are drawn once for each query, so that there is one objective; trees draw them anew in every round.
+//! Linear models draw the rankings once per query, so that there is one objective; trees draw them again in
+//! every iteration.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -14,17 +15,17 @@ use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by a law over sampled rankings.
+/// Expected NDCG and likelihood under a distribution over sampled rankings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BoltzRank {
-    /// Rankings drawn for each query, 2 to 100000.
+    /// Rankings sampled per query, 2 to 100000.
     pub samples: usize,
-    /// α, from 0 to 1: what expected NDCG counts beside the likelihood.
+    /// Weight α of expected NDCG against the likelihood, 0 to 1.
     pub mix: f64,
-    /// Places that count in the NDCG; 0 for all.
+    /// Cutoff of NDCG; 0 for none.
     pub k: usize,
-    /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    /// Gain of a label r: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
 }
 
@@ -38,7 +39,8 @@ impl LossLearner for BoltzRank {
     const CARD: Card = Card {
         name: "boltz-rank",
         title: "BoltzRank",
-        summary: "Expected NDCG and likelihood of a law over sampled rankings, by energies of pairs.",
+        summary: "Expected NDCG and likelihood under a distribution over sampled rankings, with pairwise \
+                  energies.",
         citations: &["volkovs2009boltzrank"],
     };
 

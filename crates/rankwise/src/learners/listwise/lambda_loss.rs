@@ -1,9 +1,10 @@
-//! LambdaLoss: a linear model by NDCG-Loss2++ (Wang, Li, Golbandi, Bendersky and Najork, CIKM 2018).
+//! LambdaLoss: NDCG-Loss2++ (Wang, Li, Golbandi, Bendersky and Najork, CIKM 2018).
 //!
 //! ```text
 //! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |gᵢ − gⱼ|·(|uᵢ − uⱼ| + μ(v_d − v_{d+1}))·ln(1 + exp(−σ w·(xᵢ − xⱼ)))
 //! ```
-//! Weights by the present order, held fast for a while: the expectation and maximisation steps of the paper.
+//! The weights are those of the current order, fixed for a while: the expectation and maximisation steps of
+//! the paper.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -15,17 +16,17 @@ use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by NDCG-Loss2++.
+/// NDCG-Loss2++.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaLoss {
-    /// What the distance of two documents in ranks counts beside their places, at least 0.
+    /// Weight μ of the discount of the distance between the ranks of a pair, at least 0.
     pub mu: f64,
-    /// Pairs count of which at least one document is among the first k; 0 for all pairs.
+    /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
     pub sigma: f64,
-    /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    /// Gain of a label r: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
 }
 
@@ -39,7 +40,8 @@ impl LossLearner for LambdaLoss {
     const CARD: Card = Card {
         name: "lambda-loss",
         title: "LambdaLoss",
-        summary: "NDCG-Loss2++: the logistic loss of pairs, weighted by gains, discounts and the discount of their distance.",
+        summary: "NDCG-Loss2++: logistic loss of pairs weighted by gains, discounts and the discount of \
+                  their distance.",
         citations: &["wang2018lambdaloss"],
     };
 

@@ -1,7 +1,7 @@
-//! ListMLE: a linear model under which the order of the grades is likely (Xia, Liu, Wang, Zhang and Li, ICML 2008).
+//! ListMLE: the likelihood of the order of the labels (Xia, Liu, Wang, Zhang and Li, ICML 2008).
 //!
 //! ```text
-//! min_w ½‖w‖² + C/Q Σ_q −ln Pr(order of the grades | Xw)          Plackett–Luce, ties as Efron (1977) has them
+//! min_w ½‖w‖² + C/Q Σ_q −ln Pr(order of the labels | Xw)          Plackett–Luce, ties as in Efron (1977)
 //! ```
 
 use crate::card::Card;
@@ -12,7 +12,7 @@ use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by the likelihood of the order of grades.
+/// Likelihood of the order of the labels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListMle {}
@@ -21,7 +21,7 @@ impl LossLearner for ListMle {
     const CARD: Card = Card {
         name: "list-mle",
         title: "ListMLE",
-        summary: "Likelihood of placing the documents from the best grade down, one after the other; ties have no order.",
+        summary: "Plackett–Luce likelihood of ranking the documents by decreasing label; ties are unordered.",
         citations: &["xia2008listwise", "efron1977efficiency"],
     };
 

@@ -1,5 +1,4 @@
-//! ListNet: a linear model under which the best document is likely to come first (Cao, Qin, Liu, Tsai and Li, ICML
-//! 2007).
+//! ListNet: cross-entropy of the top-one probabilities (Cao, Qin, Liu, Tsai and Li, ICML 2007).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q −Σᵢ tᵢ ln pᵢ ,      t ∝ exp(r) ,  p ∝ exp(Xw)
@@ -13,7 +12,7 @@ use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by cross-entropy of the document that comes first.
+/// Cross-entropy of the document that is ranked first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListNet {}
@@ -22,7 +21,7 @@ impl LossLearner for ListNet {
     const CARD: Card = Card {
         name: "list-net",
         title: "ListNet",
-        summary: "Cross-entropy of which document comes first, by scores and by grades.",
+        summary: "Cross-entropy between the top-one probabilities given by the labels and by the scores.",
         citations: &["cao2007learning"],
     };
 

@@ -1,4 +1,4 @@
-//! Learners of smooth losses of a query's whole list; linear by default, by trees where asked.
+//! Smooth listwise losses: each is computed on the whole list of a query.
 
 pub mod approx_ndcg;
 pub mod boltz_rank;

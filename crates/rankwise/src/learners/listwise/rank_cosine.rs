@@ -1,4 +1,4 @@
-//! RankCosine: a linear model whose scores point where the grades do (Qin, Zhang, Tsai, Wang, Liu and Li 2008).
+//! RankCosine: the angle between scores and labels (Qin, Zhang, Tsai, Wang, Liu and Li 2008).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q ½(1 − cos(Xw, r))           ε and means: see the loss
@@ -13,13 +13,13 @@ use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by the angle between scores and grades.
+/// The angle between the vectors of scores and labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankCosine {
-    /// How large scores must be to count in full, above 0.
+    /// Scale of the scores below which the loss is damped, above 0.
     pub unit: f64,
-    /// Whether scores and grades are taken less their means; false for the cosine of the paper.
+    /// Whether means are subtracted from scores and labels; false for the cosine of the paper.
     pub centred: bool,
 }
 
@@ -33,7 +33,7 @@ impl LossLearner for RankCosine {
     const CARD: Card = Card {
         name: "rank-cosine",
         title: "RankCosine",
-        summary: "The cosine between the vectors of scores and of grades, each less its mean.",
+        summary: "The cosine between the vectors of scores and labels, both centred.",
         citations: &["qin2008query"],
     };
 

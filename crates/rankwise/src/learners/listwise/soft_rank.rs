@@ -1,5 +1,4 @@
-//! SoftRank: a linear model by expected NDCG where scores have Gaussian errors (Taylor, Guiver, Robertson and Minka, WSDM
-//! 2008).
+//! SoftRank: expected NDCG if scores have Gaussian errors (Taylor, Guiver, Robertson and Minka, WSDM 2008).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q 1 − E NDCG@k(S) ,      S ~ N(Xw, σ²)
@@ -15,15 +14,15 @@ use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by expected NDCG under errors of the scores.
+/// Expected NDCG if scores have Gaussian errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SoftRank {
     /// Standard deviation of the errors of scores, above 0.
     pub deviation: f64,
-    /// Places that count in the NDCG; 0 for all.
+    /// Cutoff of NDCG; 0 for none.
     pub k: usize,
-    /// What a grade is worth: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    /// Gain of a label r: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
 }
 
@@ -37,7 +36,8 @@ impl LossLearner for SoftRank {
     const CARD: Card = Card {
         name: "soft-rank",
         title: "SoftRank",
-        summary: "Expected NDCG where each score has a Gaussian error, by the law of every document's rank.",
+        summary: "Expected NDCG if each score has a Gaussian error, from the distribution of every \
+                  document's rank.",
         citations: &["taylor2008softrank"],
     };
 

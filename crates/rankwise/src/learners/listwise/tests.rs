@@ -1,4 +1,4 @@
-//! Optima that can be worked out by hand, and minima against the losses themselves.
+//! Optima worked out by hand, and minima checked against the losses themselves.
 
 use super::{approx_ndcg, boltz_rank, lambda_loss, list_mle, list_net, rank_cosine, soft_rank, xe_ndcg};
 use crate::data::{Dataset, Features, Parts};
@@ -32,13 +32,14 @@ fn exactly(c: f64) -> LinearParameters {
     LinearParameters { tolerance: 1e-10, scale: false, ..LinearParameters::smooth(c) }
 }
 
-/// One feature, 1 of the better document and 0 of the worse. Each objective is `½w² + C·ℓ(w)`, so the optimum is where
-/// `w = −C·ℓ'(w)`; a second query asks for no order and does not count.
+/// One feature, 1 for the better document and 0 for the worse. Each objective is `½w² + C·ℓ(w)`, so the
+/// optimum is where `w = −C·ℓ'(w)`; a second query has no pairs and is skipped.
 #[test]
-fn one_pair_by_hand() {
+fn one_pair_matches_the_solution_by_hand() {
     let train = dataset(1, vec![1.0, 0.0, 5.0], vec![1.0, 0.0, 0.0], vec![0, 2, 3]);
     for c in [0.3, 4.0] {
-        // ℓ = ln(1 + exp(−w)), as pair, list, and by what it weighs: NDCG loses 1 − 1/log₂3 by a swap.
+        // ℓ = ln(1 + exp(−w)) for pairs and lists, times the weight of the pair: a swap costs 1 − 1/log₂3 of
+        // NDCG.
         let falls = |w: f64| 1.0 / (1.0 + w.exp());
         let swap = 1.0 - 1.0 / 3_f64.log2();
         // The target of ListNet is e/(e + 1) for the better document.
@@ -53,14 +54,14 @@ fn one_pair_by_hand() {
         assert!((weights[0] - c * falls(weights[0])).abs() < 1e-8);
         let (weights, _) = learn(&list_net::ListNet {}, &linear, &train);
         assert!((weights[0] - c * (target - 1.0 + falls(weights[0]))).abs() < 1e-8);
-        // Orders are lowered only so far each.
+        // Each order is lowered only partly.
         let by_order = LambdaLinearParameters { linear, ..LambdaLinearParameters::default() };
         let (weights, _) = learn(&lambda_rank::LambdaRank::default(), &by_order, &train);
         assert!((weights[0] - c * swap * falls(weights[0])).abs() < 1e-4 * c, "{weights:?}");
     }
 }
 
-/// No step away from what was found has a smaller objective.
+/// No step away from the minimum found has a smaller objective.
 fn assert_minimal<L: LossLearner>(learner: L, c: f64, train: &Dataset) {
     let (weights, fitted) = learn(&learner, &exactly(c), train);
     let risk = LinearRisk::new(train, learner.loss(train).unwrap().into_loss(), 1);
@@ -82,7 +83,7 @@ fn assert_minimal<L: LossLearner>(learner: L, c: f64, train: &Dataset) {
 }
 
 #[test]
-fn minima_are_minima() {
+fn no_nearby_weights_are_better_than_the_minimum() {
     let mut random = rng::stream(5, &[]);
     let values: Vec<f32> = (0..360).map(|_| random.random::<f32>() * 2.0 - 1.0).collect();
     let noisy = |row: &[f32], noise: f32| (1.2 + row[0] - 0.8 * row[1] + noise).clamp(0.0, 2.9).floor();
@@ -100,7 +101,7 @@ fn minima_are_minima() {
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     let refused = |result: crate::error::Result<()>, name: &str| {
         let text = result.unwrap_err().to_string();
         assert!(text.starts_with(&format!("{name} is ")), "{text}");

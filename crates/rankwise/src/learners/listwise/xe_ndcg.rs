@@ -1,9 +1,10 @@
-//! Cross-entropy NDCG: a linear model by a convex bound of NDCG (Bruch, WWW 2021).
+//! Cross-entropy NDCG: a convex bound on NDCG (Bruch, WWW 2021).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q −Σᵢ tᵢ ln pᵢ ,      t ∝ 2^r − γ ,  γ uniform in [0, 1) ,  p ∝ exp(Xw)
 //! ```
-//! γ is drawn once for each query, so that there is one objective; trees draw it anew in every round.
+//! Linear models draw γ once per query, so that there is one objective; trees draw it again in every
+//! iteration.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -13,7 +14,7 @@ use crate::losses::listwise as losses;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by cross-entropy towards blurred gains.
+/// Cross-entropy with randomly perturbed gains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct XeNdcg {}
@@ -22,7 +23,8 @@ impl LossLearner for XeNdcg {
     const CARD: Card = Card {
         name: "xe-ndcg",
         title: "Cross-entropy NDCG",
-        summary: "Cross-entropy of which document comes first with its share of the gains: a convex bound of NDCG.",
+        summary: "Cross-entropy of the top-one probabilities with randomly perturbed gains: a convex bound \
+                  on NDCG.",
         citations: &["bruch2021alternative"],
     };
 

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The most units of a layer; two such layers have a gigabyte of weights between them.
+/// Maximum number of units of a layer; two such layers have a gigabyte of weights between them.
 const MAX_UNITS: usize = 1 << 14;
 
-/// The most hidden layers.
+/// Maximum number of hidden layers.
 const MAX_LAYERS: usize = 100;
 
 /// The shape of a neural network, and how it is trained.
@@ -37,7 +37,7 @@ pub struct NetworkParameters {
     pub momentum: f64,
     /// How the learning rate changes: `constant`, `linear` (down to 0) or `cosine` (down to 0 along half a cosine).
     pub schedule: Schedule,
-    /// Decoupled weight decay: the fraction of each weight, times the learning rate, that a step takes off it; biases are not decayed.
+    /// Decoupled weight decay, at least 0: each step multiplies weights, but not biases, by 1 − learning_rate·weight_decay.
     pub weight_decay: f64,
     /// Maximum norm of a step's gradient; longer ones are scaled down to it. 0 for no limit.
     pub clip: f64,
@@ -50,32 +50,32 @@ pub struct NetworkParameters {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Optimizer {
-    /// Each weight's mean gradient, in units of its root mean square (`kingma2015adam`).
+    /// Each weight's mean gradient, divided by its root mean square (`kingma2015adam`).
     Adam,
     /// The gradient, with momentum.
     Sgd,
 }
 
-/// How the rate changes from the first step to the last.
+/// How the learning rate changes from the first step to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Schedule {
-    /// Not at all.
+    /// Constant.
     Constant,
-    /// Evenly down to 0.
+    /// Linearly down to 0.
     Linear,
-    /// Half a wave down to 0.
+    /// Down to 0 along half a cosine.
     Cosine,
 }
 
-/// Units of the hidden layers; written as `256-128-64`, read as that, as one number or as a list.
+/// Units of the hidden layers; written as `256-128-64`, also read from one number or a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "String")]
 pub struct Layers(pub Vec<usize>);
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "layers should read as 256-128-64")]
+#[serde(untagged, expecting = "layers must have the form 256-128-64")]
 enum Written {
     Text(String),
     One(usize),
@@ -93,7 +93,7 @@ impl TryFrom<Written> for Layers {
         };
         let units = text.split('-').map(|units| units.trim().parse());
         units.collect::<std::result::Result<_, _>>().map(Layers).map_err(|_| {
-            format!("`{text}` should be the numbers of units of the hidden layers, as in 256-128-64")
+            format!("`{text}` must be the numbers of units of the hidden layers, as in 256-128-64")
         })
     }
 }
@@ -142,7 +142,9 @@ impl NetworkParameters {
             ));
         }
         if let Some(units) = units.iter().find(|units| !(1..=MAX_UNITS).contains(*units)) {
-            return refuse(format!("layers has one of {units} units; it must have from 1 to {MAX_UNITS}"));
+            return refuse(format!(
+                "layers has a layer of {units} units; it must have from 1 to {MAX_UNITS}"
+            ));
         }
         for (name, share) in [("dropout", self.dropout), ("momentum", self.momentum)] {
             if !(0.0..1.0).contains(&share) {

@@ -1,11 +1,11 @@
-//! Through the layers of a network and back.
+//! The forward and backward pass through the layers of a network.
 //!
 //! ```text
-//! h_l = m_l ⊙ a(W_l·h_{l−1} + b_l)                  m_l: 1, or with dropout p: 0 with probability p, else 1/(1−p)
+//! h_l = m_l ⊙ a(W_l·h_{l−1} + b_l)   m_l: 1, or with dropout p: 0 with probability p, else 1/(1−p)
 //! δ_L = g·w ⊙ a'_L ,   δ_{l−1} = W_lᵀ·δ_l ⊙ a'_{l−1} ,   ∂/∂W_l = Σ δ_l·h_{l−1}ᵀ ,   ∂/∂b_l = Σ δ_l
 //! ```
-//! where `g` is the loss's derivative by the score, and `a'` is known from `h`: for relu 1 where `h > 0`, for tanh
-//! `1 − h²`.
+//! where `g` is the derivative of the loss with respect to the score, and `a'` follows from `h`: for relu it
+//! is 1 where `h > 0`, for tanh it is `1 − h²`.
 
 use super::shape::{Packed, Shape};
 use crate::models::Activation;
@@ -14,23 +14,23 @@ use crate::rng;
 use rand::RngExt;
 use std::ops::Range;
 
-/// Documents whose gradients are summed in f32 before they join the others'.
+/// Documents whose gradients are summed in single precision before they are added to the total.
 const BLOCK: usize = 256;
 
-/// Which units are left out, for which documents.
+/// Which units are dropped, for which documents.
 pub(super) struct Dropout {
     /// The probability.
     pub(super) share: f64,
-    /// Names the streams of this epoch.
+    /// Names the random streams of this epoch.
     pub(super) seed: u64,
 }
 
-/// What documents are on their way through a network; to be used again for others.
+/// The buffers of a batch of documents on their way through a network; reused for the next batch.
 #[derive(Default)]
 pub(super) struct Pass {
-    /// For each layer what it sees, a row a document, filled up with zeros.
+    /// The input of each layer, one row per document, padded with zeros.
     pub(super) values: Vec<Vec<f32>>,
-    /// For each of those but the features, what units were multiplied by; empty without dropout.
+    /// The dropout factors of each layer's inputs except the features; empty without dropout.
     masks: Vec<Vec<f32>>,
     deltas: [Vec<f32>; 2],
     panels: Panels,
@@ -38,7 +38,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Room for what the network sees of `count` documents.
+    /// The buffer for the standardised features of `count` documents.
     pub(super) fn features(&mut self, shape: &Shape, count: usize) -> &mut [f32] {
         self.values.resize_with(shape.layers.len(), Vec::new);
         self.masks.resize_with(shape.layers.len(), Vec::new);
@@ -46,7 +46,8 @@ impl Pass {
         &mut self.values[0]
     }
 
-    /// The scores of the documents whose features are here; `documents` are their numbers, for dropout.
+    /// The scores of the documents whose features are in the buffer; `documents` are their numbers, for
+    /// dropout.
     pub(super) fn forward(
         &mut self,
         shape: &Shape,
@@ -80,8 +81,8 @@ impl Pass {
         scores.extend(inputs.map(|inputs| bias + dot(row, inputs)));
     }
 
-    /// Adds the gradient by all weights to `gradient`; `slopes` are the derivatives by the scores of the documents that
-    /// just went [`forward`](Pass::forward).
+    /// Adds the gradient with respect to all weights to `gradient`; `slopes` are the derivatives with respect
+    /// to the scores of the documents that just went [`forward`](Pass::forward).
     pub(super) fn backward(
         &mut self,
         shape: &Shape,
@@ -138,7 +139,7 @@ impl Pass {
 }
 
 impl Dropout {
-    /// What the units of a layer are multiplied by, for one document.
+    /// The dropout factors of the units of a layer, for one document.
     pub(super) fn draw(&self, document: usize, layer: usize, mask: &mut [f32]) {
         let least = (self.share * 4_294_967_296.0) as u32;
         let factor = (1.0 / (1.0 - self.share)) as f32;
@@ -148,7 +149,7 @@ impl Dropout {
 }
 
 impl Activation {
-    /// Multiplies each delta by the derivative of what its unit did, `mask` included.
+    /// Multiplies each delta by the derivative of its unit's activation, `mask` included.
     fn times_slope(self, outputs: &[f32], mask: Option<&[f32]>, deltas: &mut [f32]) {
         let pairs = deltas.iter_mut().zip(outputs);
         match (self, mask) {

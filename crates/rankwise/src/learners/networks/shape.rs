@@ -1,4 +1,4 @@
-//! Where the numbers of a network lie while it is learned: all in one array, and as products need them.
+//! The memory layout of a network in training: all numbers in one array, and packed for matrix products.
 
 use crate::models::Activation;
 use crate::models::Layer;
@@ -7,14 +7,14 @@ use crate::rng;
 use rand::RngExt;
 use std::ops::Range;
 
-/// The layers of a network, the last with its one unit included.
+/// The layers of a network, including the last one with its single unit.
 pub(super) struct Shape {
     pub(super) layers: Vec<Place>,
     pub(super) activation: Activation,
 }
 
-/// A layer's place among all numbers: a row of weights for each unit, filled up with zeros, then the biases. What is
-/// filled up has gradients of 0, so that it stays 0.
+/// A layer's range in the array: one row of weights per unit, padded with zeros, then the biases. The padding
+/// has gradients of 0, so it stays 0.
 pub(super) struct Place {
     pub(super) inputs: usize,
     pub(super) outputs: usize,
@@ -46,7 +46,7 @@ impl Shape {
         Shape { layers, activation }
     }
 
-    /// How many numbers there are.
+    /// The number of all weights and biases.
     pub(super) fn len(&self) -> usize {
         self.layers.last().map_or(0, |place| place.biases().end)
     }
@@ -59,9 +59,10 @@ impl Shape {
         self.layers.last().expect("a network has a last layer")
     }
 
-    /// Weights to begin with: uniform within ±1/√inputs, biases 0. That is smaller than what would keep the size of
-    /// signals from layer to layer (`he2015delving`), so steps change what units see the sooner: on data of MSLR's shape
-    /// ListNet with 256-128-64 units had an NDCG@10 of 0.670 after ten epochs, against 0.637 from the larger weights.
+    /// Initial weights: uniform within ±1/√inputs, biases 0. That is smaller than what keeps the size of
+    /// signals from layer to layer (`he2015delving`), so steps change the units' inputs sooner: on data of
+    /// MSLR's shape, ListNet with 256-128-64 units had an NDCG@10 of 0.670 after ten epochs, against 0.637
+    /// from the larger weights.
     pub(super) fn draw(&self, seed: u64) -> Vec<f32> {
         let mut values = vec![0.0; self.len()];
         for (number, place) in self.layers.iter().enumerate() {
@@ -74,7 +75,7 @@ impl Shape {
         values
     }
 
-    /// The layers as a model has them.
+    /// The layers in the form of a model.
     pub(super) fn to_layers(&self, values: &[f32]) -> Vec<Layer> {
         let layer = |place: &Place| {
             let rows = values[place.weights()].chunks_exact(place.stride);
@@ -88,7 +89,7 @@ impl Shape {
     }
 }
 
-/// The weights of the hidden layers as products need them.
+/// The weights of the hidden layers, packed for matrix products.
 #[derive(Default)]
 pub(super) struct Packed {
     pub(super) layers: Vec<PackedLayer>,
@@ -100,12 +101,12 @@ pub(super) struct PackedLayer {
     pub(super) forward: Panels,
     /// From units to inputs.
     pub(super) backward: Panels,
-    /// Filled up with zeros.
+    /// Padded with zeros.
     pub(super) biases: Vec<f32>,
 }
 
 impl Packed {
-    /// Takes over what the weights are now.
+    /// Copies the current weights.
     pub(super) fn fill(&mut self, shape: &Shape, values: &[f32]) {
         self.layers.resize_with(shape.hidden().len(), PackedLayer::default);
         for (place, packed) in shape.hidden().iter().zip(&mut self.layers) {

@@ -1,20 +1,20 @@
-//! Mean and spread of the features that a network learns from.
+//! Mean and standard deviation of the features that a network is trained on.
 
 use crate::data::Dataset;
 use rayon::prelude::*;
 
-/// Documents that are summed up together; the same for any number of threads.
+/// Documents that are summed together; independent of the number of threads.
 const CHUNK: usize = 4096;
 
-/// What makes every feature one of mean 0 and deviation 1.
+/// Scales every feature to mean 0 and standard deviation 1.
 pub(super) struct Standard {
     pub(super) means: Vec<f32>,
-    /// 0 for features that never change, which so have no say, and for those whose spread is beyond f32.
+    /// 0 for constant features, which are thus ignored, and for those whose spread exceeds single precision.
     pub(super) factors: Vec<f32>,
 }
 
 impl Standard {
-    /// Of all documents, values that are missing left out: they will be taken for the mean.
+    /// Computed over all documents except missing values, which will be replaced by the mean.
     pub(super) fn of(data: &Dataset) -> Standard {
         let width = data.width();
         let missing = total(data, |column, x, sums| sums[column] += f64::from(u8::from(x.is_nan())));
@@ -22,7 +22,7 @@ impl Standard {
         let sums = total(data, |column, x, sums| sums[column] += present(x));
         let means: Vec<f32> =
             sums.iter().zip(&known).map(|(sum, &count)| (sum / count.max(1.0)) as f32).collect();
-        // About a mean close to the true one; a value that is absent from a sparse row is 0.
+        // Around a mean close to the true one; a value that is absent from a sparse row is 0.
         let mean = |column: usize| f64::from(means[column]);
         let squares = total(data, |column, x, sums| {
             sums[column] += if x.is_nan() { 0.0 } else { (f64::from(x) - mean(column)).powi(2) };
@@ -33,7 +33,7 @@ impl Standard {
             let squares = squares[column] + absent * mean(column).powi(2);
             let deviation = (squares / known[column].max(1.0)).sqrt();
             let factor = (1.0 / deviation) as f32;
-            // What differs by less than the digits of f32 is rounding.
+            // A smaller deviation is rounding in single precision.
             let constant = deviation <= 1e-7 * mean(column).abs();
             if constant || !factor.is_finite() { 0.0 } else { factor }
         });
@@ -45,7 +45,7 @@ fn present(x: f32) -> f64 {
     if x.is_nan() { 0.0 } else { f64::from(x) }
 }
 
-/// Sums over all values that are stored, a sum for each column, in fixed order.
+/// Sums over all stored values, one sum per column, in a fixed order.
 fn total(data: &Dataset, add: impl Fn(usize, f32, &mut [f64]) + Sync) -> Vec<f64> {
     let chunks: Vec<Vec<f64>> = (0..data.len().div_ceil(CHUNK))
         .into_par_iter()
@@ -74,8 +74,9 @@ mod tests {
     }
 
     #[test]
-    fn a_standardisation_by_hand() {
-        // Columns: 1, 3, missing, 5 (mean 3, variance 8/3); always 7; 0, 4, 0, 0 (mean 1, variance 3); never known.
+    fn standardisation_matches_the_calculation_by_hand() {
+        // Columns: 1, 3, missing, 5 (mean 3, variance 8/3); always 7; 0, 4, 0, 0 (mean 1, variance 3); all
+        // missing.
         let nan = f32::NAN;
         let rows = [[1.0, 7.0, 0.0, nan], [3.0, 7.0, 4.0, nan], [nan, 7.0, 0.0, nan], [5.0, 7.0, 0.0, nan]];
         let dense = standard(Features::Dense { width: 4, values: rows.concat() }, 4);

@@ -1,11 +1,11 @@
-//! How weights move.
+//! The optimizers.
 //!
 //! ```text
 //! sgd    u ← μ·u + g ,                                     w ← w − ρ·u
 //! adam   u ← β₁·u + (1−β₁)·g ,  v ← β₂·v + (1−β₂)·g² ,      w ← w − ρ·(u/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε)
-//! decay  w ← (1 − ρ·λ)·w  before either, for weights and not for biases
+//! decay  w ← (1 − ρ·λ)·w  before either, for weights but not for biases
 //! ```
-//! Adam is that of `kingma2015adam`, decay apart from the gradient that of `loshchilov2019decoupled`.
+//! Adam is that of `kingma2015adam`, decoupled decay that of `loshchilov2019decoupled`.
 
 use super::parameters::{NetworkParameters, Optimizer, Schedule};
 use super::shape::Shape;
@@ -16,16 +16,16 @@ const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const EPSILON: f32 = 1e-8;
 
-/// A longer gradient is cut to this length in any case, so that its squares can be held.
+/// Longer gradients are always scaled down to this norm, so that their squares do not overflow.
 const LONGEST: f64 = 1e15;
 
-/// Numbers that one task moves.
+/// Numbers updated by one task.
 const CHUNK: usize = 1 << 13;
 
-/// The state of a solver.
+/// The state of an optimizer.
 pub(super) struct Steps<'a> {
     network: &'a NetworkParameters,
-    /// How many steps there will be in all.
+    /// The total number of steps.
     total: u64,
     done: u64,
     /// u and, for adam, v.
@@ -42,7 +42,7 @@ impl<'a> Steps<'a> {
         Steps { network, total, done: 0, means: vec![0.0; numbers], squares }
     }
 
-    /// The rate of the next step.
+    /// The learning rate of the next step.
     fn rate(&self) -> f64 {
         let share = self.done as f64 / self.total as f64;
         self.network.learning_rate
@@ -53,7 +53,8 @@ impl<'a> Steps<'a> {
             }
     }
 
-    /// One step down `gradient`, which is cut where it is too long; false, and no step, where it is not finite.
+    /// One step along `gradient`, which is clipped if it is too long; returns false, without a step, if it is
+    /// not finite.
     pub(super) fn step(&mut self, shape: &Shape, weights: &mut [f32], gradient: &mut [f32]) -> bool {
         let norm = dot(gradient, gradient).sqrt();
         if !norm.is_finite() {

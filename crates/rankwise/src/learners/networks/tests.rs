@@ -25,8 +25,8 @@ fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, sizes: &[usize]) ->
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 
-/// Documents that are good where two features have the same sign, which no linear model can tell; a third says
-/// nothing, and some values are missing.
+/// A document is relevant if two features have the same sign, which no linear model can represent. A third
+/// feature is irrelevant, and some values are missing.
 fn crosswise(seed: u64, queries: usize) -> Dataset {
     let mut random = rng::stream(seed, &[]);
     let (mut values, mut labels) = (Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ fn mean_ndcg(model: &Model, data: &Dataset) -> f64 {
     evaluate(data, &model.scores(data).unwrap(), &[ndcg()]).unwrap().mean(0).unwrap()
 }
 
-/// The mean loss of a batch in f64 by the definition, layer by layer and number by number.
+/// The mean loss of a batch in double precision by the definition, layer by layer and number by number.
 fn naive_loss(
     trainer: &Trainer<'_>,
     weights: &[f64],
@@ -108,7 +108,7 @@ fn naive_loss(
 
 /// Queries of one, few and very many documents, weighted; both activations; with and without dropout.
 #[test]
-fn the_gradient_is_that_of_finite_differences() {
+fn the_gradient_matches_finite_differences() {
     let sizes = [3, 300, 1, 40, 100, 20];
     let count: usize = sizes.iter().sum();
     let mut random = rng::stream(8, &[]);
@@ -131,7 +131,7 @@ fn the_gradient_is_that_of_finite_differences() {
         };
         for loss in losses {
             let mut trainer = Trainer::new(&network, loss, &task).unwrap();
-            // Biases of 0 would leave units that see only zeros at the kink of relu.
+            // Biases of 0 would leave units with all-zero inputs at the kink of relu.
             let biases: Vec<usize> = trainer.shape.layers.iter().flat_map(|place| place.biases()).collect();
             biases.into_iter().for_each(|i| trainer.weights[i] = random.random_range(-0.5..0.5));
             let batch = trainer.queries.clone();
@@ -194,9 +194,9 @@ struct Numbers {
     biases: Vec<f32>,
 }
 
-/// Adam and SGD, decay, clipping and schedules: eight steps by PyTorch end where ours end.
+/// Adam and SGD, decay, clipping and schedules: eight steps match those of PyTorch.
 #[test]
-fn steps_are_those_of_pytorch() {
+fn steps_match_those_of_pytorch() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/networks/steps.json");
     let stored: Stored = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let data = dataset(stored.width, stored.values, stored.labels, &stored.sizes);
@@ -206,7 +206,7 @@ fn steps_are_those_of_pytorch() {
         let network = NetworkParameters {
             layers: Layers(stored.hidden.clone()),
             activation: case.activation,
-            // Four queries in batches of two are two steps an epoch: eight steps in all.
+            // Four queries in batches of two are two steps per epoch: eight steps in all.
             batch_size: 2,
             epochs: 4,
             learning_rate: case.rate,
@@ -275,7 +275,7 @@ fn training_gives_the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn sparse_data_teaches_the_same() {
+fn sparse_and_dense_data_give_the_same_model() {
     let mut random = rng::stream(6, &[]);
     let mut draw = |_| if random.random_bool(0.5) { 0.0 } else { random.random_range(-3.0f32..5.0) };
     let values: Vec<f32> = (0..200 * 6).map(&mut draw).collect();
@@ -298,7 +298,7 @@ fn sparse_data_teaches_the_same() {
     assert!(scores[0].iter().zip(&scores[1]).all(|(a, b)| (a - b).abs() < 1e-4));
 }
 
-/// Notes what it is told, and asks to stop after some epochs.
+/// Records its progress reports, and asks to stop after some epochs.
 struct Noting {
     values: Vec<f64>,
     stop_after: usize,
@@ -324,11 +324,11 @@ impl Watch for Noting {
     }
 }
 
-/// A large rate on few queries: validation queries get worse after a while.
+/// A high learning rate on few queries: the metric on validation queries falls after a while.
 const RESTLESS: &str = "layers = 12\nepochs = 200\nrate = 0.05\nbatch = 2\npatience = 7";
 
 #[test]
-fn training_stops_when_validation_queries_say_so_and_keeps_the_best_epoch() {
+fn training_stops_early_on_validation_queries_and_keeps_the_best_epoch() {
     let (train, valid) = (crosswise(5, 8), crosswise(6, 30));
     let mut watch = Noting::until(usize::MAX);
     let fitted = fit_with("regression", RESTLESS, &train, Some(&valid), &mut watch).unwrap();
@@ -349,21 +349,21 @@ fn training_that_is_stopped_keeps_the_best_so_far() {
     assert_eq!((fitted.record.outcome, fitted.record.rounds), (Outcome::Interrupted, 5));
     let best = watch.values.iter().copied().fold(f64::MIN, f64::max);
     assert!((mean_ndcg(&fitted.model, &valid) - best).abs() < 1e-12);
-    // Without validation queries it keeps what it has: what five epochs alone would have given.
+    // Without validation queries the model is the last one: that of five epochs alone.
     let interrupted = fit_with("regression", RESTLESS, &train, None, &mut Noting::until(5)).unwrap();
     let five = RESTLESS.replace("200", "5");
     assert_eq!(interrupted.model, fit("regression", &five, &train).model);
 }
 
 #[test]
-fn a_loss_that_is_no_longer_finite_is_an_error_and_no_model() {
+fn divergence_is_an_error() {
     let settings = "rate = 1e30\nsolver = 'sgd'\nepochs = 5";
     let error = fit_with("regression", settings, &crosswise(1, 5), None, &mut Silent::default()).unwrap_err();
-    assert!(error.to_string().contains("left all bounds; a smaller rate (it is 1e30)"), "{error}");
+    assert!(error.to_string().contains("try a smaller learning_rate"), "{error}");
 }
 
 #[test]
-fn half_of_the_units_are_left_out_and_the_others_count_double() {
+fn dropout_of_one_half_doubles_the_other_units() {
     let mut mask = vec![0.0; 4000];
     Dropout { share: 0.5, seed: 1 }.draw(3, 1, &mut mask);
     let kept = mask.iter().filter(|m| **m == 2.0).count();
@@ -374,7 +374,7 @@ fn half_of_the_units_are_left_out_and_the_others_count_double() {
 }
 
 #[test]
-fn parameters_are_read_in_every_spelling_and_refused_by_name() {
+fn parameters_are_read_in_every_form_and_rejected_by_name() {
     let entry = find("svm-map").unwrap();
     let complete = |text: &str| {
         let given = format!("scorer = 'mlp'\n{text}").parse().unwrap();
@@ -390,17 +390,17 @@ fn parameters_are_read_in_every_spelling_and_refused_by_name() {
     assert!(refused("layers = '8-0'").contains("0 units"));
     assert!(refused("layers = 99999999").contains("99999999 units"));
     assert!(refused("dropout = 1.0").contains("dropout is 1"));
-    assert!(refused("batch = 0").contains("batch is 0"));
+    assert!(refused("batch = 0").contains("batch_size is 0"));
     assert!(refused("epochs = 0").contains("epochs is 0"));
     assert!(refused("rate = -1.0").contains("rate is -1"));
     assert!(refused("clip = nan").contains("clip is NaN"));
-    assert!(refused("solver = 'lbfgs'").contains("`solver`"));
-    assert!(refused("c = 3.0").contains("`c` of svm-map is for the linear model; with scorer mlp"));
-    assert!(refused("leaves = 3").contains("with scorer mlp"));
+    assert!(refused("solver = 'lbfgs'").contains("`optimizer`"));
+    assert!(refused("c = 3.0").contains("`c` is not a parameter of svm-map with scorer network"));
+    assert!(refused("leaves = 3").contains("with scorer network"));
 }
 
 #[test]
-fn a_network_beyond_all_memory_is_refused_before_it_is_made() {
+fn a_network_too_large_for_memory_is_rejected_before_it_is_allocated() {
     let layers = ["16384"; 90].join("-");
     let settings = format!("layers = '{layers}'");
     let error =
@@ -409,7 +409,7 @@ fn a_network_beyond_all_memory_is_refused_before_it_is_made() {
 }
 
 #[test]
-fn queries_that_say_nothing_are_told_of() {
+fn queries_without_preferences_are_noted() {
     let silent = dataset(2, vec![1.0, 2.0, 3.0, 5.0], vec![1.0, 1.0], &[2]);
     let fitted = fit("svm-map", "", &silent);
     let scores = fitted.model.scores(&silent).unwrap();

@@ -1,8 +1,8 @@
-//! The loop: a batch of queries, their gradient, a step; until the epochs are used up or validation queries say so.
+//! The training loop: a batch of queries, its gradient, a step; until the last epoch or early stopping.
 //!
-//! A batch is cut into pieces of whole queries, at most [`PIECES`] of them, whatever the number of threads. A piece goes
-//! through its queries in chunks that fit the cache, forward, loss and backward one after the other, and has a gradient of
-//! its own; these are then summed in order.
+//! A batch is split into at most [`PIECES`] pieces of whole queries, whatever the number of threads. A piece
+//! processes its queries in chunks that fit the cache (forward, loss, backward) and has its own gradient. The
+//! gradients are then summed in order.
 
 use super::parameters::NetworkParameters;
 use super::pass::{Dropout, Pass};
@@ -27,37 +27,37 @@ const SHUFFLE: u64 = 2;
 pub(super) const DROP: u64 = 3;
 const LOSS: u64 = 4;
 
-/// The most pieces that a batch is cut into.
+/// Maximum number of pieces of a batch.
 const PIECES: usize = 32;
 
-/// The most numbers that the gradients of a batch's pieces have together, unless there are as few as four.
+/// Maximum total size of the gradients of a batch's pieces, unless there are no more than four pieces.
 const GRADIENTS: usize = 1 << 26;
 
-/// The most weights of a network: half a gigabyte of them, and a few times as much to learn them.
+/// Maximum number of weights: half a gigabyte, and a few times as much to train them.
 const MAX_WEIGHTS: usize = 1 << 27;
 
-/// Documents that go through the network together, unless a query has more.
+/// Documents per chunk, unless a query has more.
 const CHUNK: usize = 128;
 
-/// Numbers of the gradient that one task sums up.
+/// Numbers of the gradient summed by one task.
 const SUMMED: usize = 1 << 12;
 
-/// Scores beyond this are those of a network that has left all bounds.
+/// Scores beyond this mean that the network has diverged.
 const FURTHEST: f64 = 1e12;
 
-/// A network while it is learned.
+/// A network in training.
 pub(super) struct Trainer<'a> {
     network: &'a NetworkParameters,
     loss: &'a dyn QueryLoss,
     train: &'a Dataset,
     seed: u64,
     pub(super) shape: Shape,
-    /// The network before any step, which knows how features are standardised.
+    /// The network before the first step, which holds the standardisation of the features.
     pub(super) begin: NeuralNetwork,
     pub(super) weights: Vec<f32>,
     packed: Packed,
     steps: Steps<'a>,
-    /// The queries that tell the loss something, and their weights, 1 on average.
+    /// The queries that contribute to the loss, and their weights, 1 on average.
     pub(super) queries: Vec<(usize, f64)>,
     pieces: Vec<Piece>,
     pub(super) gradient: Vec<f32>,
@@ -73,7 +73,7 @@ struct Piece {
     gradient: Vec<f32>,
 }
 
-/// What a thread needs for a chunk.
+/// Buffers of a thread for a chunk.
 #[derive(Default)]
 struct Scratch {
     pass: Pass,
@@ -82,7 +82,7 @@ struct Scratch {
 }
 
 impl NetworkParameters {
-    /// Learns a network that lowers `loss`.
+    /// Trains a network that minimises `loss`.
     pub(in crate::learners) fn fit_loss(
         &self,
         loss: &dyn QueryLoss,
@@ -90,7 +90,7 @@ impl NetworkParameters {
         watch: &mut dyn Watch,
     ) -> Result<Fitted> {
         let mut trainer = Trainer::new(self, loss, task)?;
-        let mut run = Run { trainer: &mut trainer, task, best: None, last_loss: None, epochs: 0 };
+        let mut run = EpochLoop { trainer: &mut trainer, task, best: None, last_loss: None, epochs: 0 };
         let outcome = run.epochs(watch)?;
         run.fitted(outcome)
     }
@@ -137,7 +137,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// One pass over all queries; the mean loss met on the way, or nothing where it was asked to stop.
+    /// One pass over all queries; returns the mean loss, or `None` if asked to stop.
     fn epoch(&mut self, epoch: u64, watch: &dyn Watch) -> Result<Option<f64>> {
         let mut order = self.queries.clone();
         order.shuffle(&mut rng::stream(self.seed, &[SHUFFLE, epoch]));
@@ -151,7 +151,7 @@ impl<'a> Trainer<'a> {
         Ok(Some(sum / order.len() as f64))
     }
 
-    /// One step for the queries of a batch; their total loss before it.
+    /// One step for the queries of a batch; returns their total loss before it.
     pub(super) fn batch(&mut self, batch: &[(usize, f64)], epoch: u64) -> Result<f64> {
         let loss = self.differentiate(batch, epoch);
         let Trainer { steps, shape, weights, gradient, .. } = self;
@@ -164,8 +164,8 @@ impl<'a> Trainer<'a> {
     fn diverged(&self, epoch: u64) -> Error {
         let NetworkParameters { learning_rate, weight_decay, .. } = self.network;
         Error::parameter(format!(
-            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate}) or weight_decay \
-             (it is {weight_decay}), a clip such as 1, or features of a narrower range"
+            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate}) or \
+             weight_decay (it is {weight_decay}), a clip such as 1, or features of a narrower range"
         ))
     }
 
@@ -191,7 +191,7 @@ impl<'a> Trainer<'a> {
         self.pieces[..used].iter().map(|piece| piece.loss).sum()
     }
 
-    /// Shares the batch out; returns the number of pieces.
+    /// Splits the batch into pieces; returns their number.
     fn cut(&self, batch: &[(usize, f64)], pieces: &mut Vec<Piece>) -> usize {
         let documents: usize = batch.iter().map(|&(q, _)| self.train.query(q).len()).sum();
         let most = (GRADIENTS / self.weights.len()).clamp(4, PIECES);
@@ -271,12 +271,12 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// Epoch after epoch, with the best of them.
-struct Run<'r, 'a> {
+/// The epochs so far, and the best of them.
+struct EpochLoop<'r, 'a> {
     trainer: &'r mut Trainer<'a>,
     task: &'r Task<'a>,
     best: Option<Best>,
-    /// The mean loss of the epoch before.
+    /// The mean loss of the previous epoch.
     last_loss: Option<f64>,
     epochs: u64,
 }
@@ -287,11 +287,11 @@ struct Best {
     weights: Vec<f32>,
 }
 
-impl Run<'_, '_> {
+impl EpochLoop<'_, '_> {
     fn epochs(&mut self, watch: &mut dyn Watch) -> Result<Outcome> {
         let network = self.trainer.network;
         if self.trainer.queries.is_empty() {
-            // Nothing to learn: no document is better than another.
+            // Nothing to learn: no query prefers one document to another.
             let last = self.trainer.shape.last().weights();
             self.trainer.weights[last].fill(0.0);
             return Ok(Outcome::Converged);
@@ -313,7 +313,7 @@ impl Run<'_, '_> {
         Ok(Outcome::RoundsUsedUp)
     }
 
-    /// The measure on the validation queries, where there are any; the best is kept.
+    /// The metric on the validation queries, if there are any; the best epoch is kept.
     fn measure(&mut self) -> Result<Option<f64>> {
         let Some(valid) = self.task.valid else { return Ok(None) };
         let model = self.trainer.model(&self.trainer.weights);
@@ -338,11 +338,13 @@ impl Run<'_, '_> {
         let (of, loss) = (self.task.train.query_count(), self.trainer.loss);
         let skipped = self.task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
         if self.trainer.queries.is_empty() {
-            let note = "no training query prefers one document to another, so the model gives every document the same score";
+            let note = "no training query prefers one document to another, so the model gives every document \
+                        the same score";
             notes.push(note.to_string());
         } else if skipped > 0 {
             notes.push(format!(
-                "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no relevant documents)"
+                "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
+                 relevant documents)"
             ));
         }
         let weights = self.best.map_or_else(|| self.trainer.weights.clone(), |best| best.weights);

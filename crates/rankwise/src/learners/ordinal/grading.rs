@@ -1,17 +1,17 @@
-//! The grades of the training documents, as an ordinal learner sees them: by their order alone.
+//! The labels of the training documents as grades: an ordinal learner uses only their order.
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::models::{Model, Record};
 
-/// More grades than this are taken to be real-valued targets, for which thresholds make no sense.
+/// More grades than this are taken for real-valued targets, for which thresholds make no sense.
 const MOST_GRADES: usize = 1000;
 
-/// The grades there are, and which of them each document has.
+/// The distinct grades, and the grade of each document.
 pub(super) struct Grading {
-    /// The different grades of documents that count, ascending.
+    /// The distinct grades of documents with a weight above 0, ascending.
     pub(super) grades: Vec<f32>,
-    /// The number of each document's grade; of no meaning for documents of weight 0.
+    /// The index of each document's grade; meaningless for documents of weight 0.
     pub(super) ranks: Vec<usize>,
     /// The weight of each document: that of its query.
     pub(super) weights: Vec<f64>,
@@ -28,8 +28,9 @@ impl Grading {
         grades.dedup();
         if grades.len() > MOST_GRADES {
             return Err(Error::data(format!(
-                "the training documents have {} different grades; {learner} places a threshold between every two and \
-                 takes at most {MOST_GRADES} grades",
+                "the training documents have {} different grades; {learner} places a threshold between every \
+                 two grades and accepts at most {MOST_GRADES}; use a learner for real-valued labels such as \
+                 regression",
                 grades.len()
             )));
         }
@@ -38,7 +39,7 @@ impl Grading {
         Ok(Grading { grades, ranks, weights })
     }
 
-    /// The weights of the documents, each grade's changed by a factor so that all sum to the same.
+    /// The weights of the documents, scaled so that every grade has the same total.
     pub(super) fn balanced_weights(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.grades.len()];
         let counting = || self.ranks.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
@@ -48,16 +49,16 @@ impl Grading {
         self.ranks.iter().zip(&self.weights).map(balanced).collect()
     }
 
-    /// The weight of the documents of the grade that has most: what predicting one grade for all would get right.
+    /// The largest total weight of a grade: what predicting one grade for all documents would get right.
     fn commonest(&self) -> f64 {
         let mut sums = vec![0.0; self.grades.len()];
-        // A document of weight 0 may have a grade that none of weight has.
+        // A document of weight 0 may have a grade that no weighted document has.
         let weighing = self.ranks.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
         weighing.for_each(|(&rank, weight)| sums[rank] += weight);
         sums.into_iter().fold(0.0, f64::max)
     }
 
-    /// Adds to `record` how well `model` predicts the grades of the `data` it was learned from.
+    /// Adds to `record` how well `model` predicts the grades of its training `data`.
     pub(super) fn tell(&self, model: &Model, data: &Dataset, record: &mut Record) -> Result<()> {
         let predicted = model.grades(data)?;
         let (mut error, mut right, mut total) = (0.0, 0.0, 0.0);
@@ -71,8 +72,8 @@ impl Grading {
         record.figures.push(("share of the commonest grade".into(), self.commonest() / total));
         if let [sole] = self.grades[..] {
             record.notes.push(format!(
-                "every training document has grade {sole}: there was no order to learn, and {sole} is all the model \
-                 predicts"
+                "every training document has grade {sole}: there was no order to learn, and the model always \
+                 predicts {sole}"
             ));
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Learners of grades: a linear score, cut into grades by thresholds, so that the model also predicts a grade.
+//! Ordinal regression: a linear score that thresholds cut into grades, so that the model also predicts a
+//! grade.
 
 mod grading;
 pub mod oc_svm;

@@ -4,13 +4,14 @@
 //! min_{w, b_1 ≤ … ≤ b_{l−1}} ½‖w‖² + C Σ_r ( Σ_{i below b_r} v_i [1 + w·x_i − b_r]₊ + Σ_{i above b_r} v_i [1 − w·x_i + b_r]₊ ) / Σ v_i
 //! ```
 //!
-//! `v_i` is the weight of the document's query; balanced, over the share of the document's grade, so that all grades
-//! count the same in sum. Unbalanced, as published, `w = 0` and the commonest grade for all is often the optimum
-//! where few documents are relevant: a hinge gains nothing by places where the rarer grades are likelier than
-//! elsewhere but still not likelier than the common one. With explicit constraints, the documents of the two grades next to a
-//! threshold count there; with implicit ones (Chu and Keerthi, 2007) all documents do. The thresholds are minimised
-//! out exactly, which leaves a convex risk of `w` to the cutting planes. A document's predicted grade is the first
-//! whose threshold is above its score.
+//! `v_i` is the weight of the document's query. Balanced, it is divided by the fraction of documents with the
+//! same grade, so that all grades have the same total weight. Unbalanced, as published, the optimum is often
+//! `w = 0` and the most frequent grade for all documents if few are relevant: the hinge gains nothing where a
+//! rare grade is more likely than elsewhere but still less likely than the frequent one. With explicit
+//! constraints, a threshold counts the documents of its two adjacent grades; with implicit ones (Chu and
+//! Keerthi, 2007) it counts all documents. The thresholds are minimised out exactly, which leaves a convex
+//! risk in `w` for the cutting planes. The predicted grade of a document is the first whose threshold is
+//! above its score.
 
 use super::grading::Grading;
 use crate::card::Card;
@@ -24,15 +25,15 @@ use crate::watch::Watch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin model of grades.
+/// A linear max-margin model of grades.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OcSvm {
-    /// Which documents a threshold is to part: `explicit` (those of the two grades next to it) or `implicit` (all).
+    /// Documents that a threshold separates: `explicit` (those of its two adjacent grades) or `implicit` (all).
     pub constraints: ThresholdConstraints,
-    /// Whether all grades count the same in sum, however many documents they have; false as published.
+    /// Whether all grades have the same total weight, however many documents they have; false as published.
     pub balance: bool,
-    /// How the weights are found; the mean loss is per document.
+    /// How the weights are optimised; the mean loss is per document.
     #[serde(flatten)]
     pub linear: LinearParameters,
 }
@@ -48,7 +49,8 @@ impl Learner for OcSvm {
     const CARD: Card = Card {
         name: "oc-svm",
         title: "OC-SVM",
-        summary: "A linear model of large margin between neighbouring grades, which also predicts the grade.",
+        summary: "Max-margin ordinal regression: thresholds on a linear score separate adjacent grades. Also \
+                  predicts the grade.",
         citations: &["shashua2002ranking", "chu2007support", "joachims2009cutting"],
     };
 
@@ -69,7 +71,7 @@ impl Learner for OcSvm {
         let (weights, thresholds) = risk.in_data_units(&fit.weights);
         let model = Model::Ordinal(OrdinalModel { weights, thresholds, grades: grading.grades.clone() });
         if grading.grades.len() == 1 {
-            // What is told next says it better than that no order is asked for.
+            // The note below explains more than the one about queries without preferences.
             record.notes.clear();
         }
         grading.tell(&model, data, &mut record)?;

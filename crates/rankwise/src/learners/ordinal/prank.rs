@@ -5,10 +5,10 @@
 //!     τ_r = y_r  if (w·x − b_r)·y_r ≤ 0  else 0 ,        w ← w + (Σ_r τ_r)·x ,        b_r ← b_r − τ_r
 //! ```
 //!
-//! The thresholds stay in order by themselves. A query's weight multiplies the steps of its documents; where weights
-//! differ that could break the order, and sorting restores it without taking the thresholds further from any that
-//! are in order, so that the bound on the number of mistakes stands. The averaged model is the mean over all
-//! documents seen: steadier than the last one where no model makes no mistakes.
+//! The thresholds stay in order by themselves. A query's weight multiplies the steps of its documents; if
+//! weights differ, that could break the order. Sorting restores it and never moves the thresholds further
+//! from any ordered ones, so the bound on the number of mistakes still holds. The averaged model is the mean
+//! over all documents seen: it is more stable than the last one if no model is free of mistakes.
 
 use super::grading::Grading;
 use crate::card::Card;
@@ -24,20 +24,20 @@ use rand::seq::SliceRandom;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Documents between two looks at the request to stop.
+/// Documents between two checks for a request to stop.
 const DOCUMENTS_PER_LOOK: usize = 256;
 
-/// A perceptron of grades.
+/// A perceptron for grades.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prank {
-    /// The most passes through the documents, at least 1; a pass without a mistake is the last.
+    /// Maximum number of passes over the documents, at least 1; a pass without a mistake is the last.
     pub passes: u64,
-    /// Whether the model is the mean of those after each document; false for the last one.
+    /// Whether the model is the mean of the models after each document; false for the last one.
     pub averaged: bool,
     /// Whether every pass takes the documents in a new random order; false for the order of the data.
     pub shuffle: bool,
-    /// Whether w is in units of the features' standard deviations; false for features as they stand.
+    /// Whether features are divided by their standard deviations; false for the features as they are.
     pub scale: bool,
 }
 
@@ -51,8 +51,8 @@ impl Learner for Prank {
     const CARD: Card = Card {
         name: "prank",
         title: "PRank",
-        summary: "A perceptron with thresholds between the grades, which also predicts the grade. With validation \
-                  queries the best pass is kept.",
+        summary: "Perceptron with thresholds between the grades; also predicts the grade. With validation \
+                  queries, the best pass is kept.",
         citations: &["crammer2001pranking"],
     };
 
@@ -80,7 +80,7 @@ impl Learner for Prank {
             let Some(mistakes) = mistakes else { break };
             clean = mistakes == 0;
             let value = mistakes as f64 / order.len() as f64;
-            watch.step(Step { done: passes, total: Some(self.passes), what: "share of mistakes", value });
+            watch.step(Step { done: passes, total: Some(self.passes), what: "fraction of mistakes", value });
         }
         let outcome = match (clean, stop.requested()) {
             (true, _) => Outcome::Converged,
@@ -95,18 +95,18 @@ impl Learner for Prank {
     }
 }
 
-/// Parallel planes between the grades; the weights in the units of the data.
+/// Parallel planes between the grades; weights are in the units of the data.
 #[derive(Debug, Clone, PartialEq)]
 struct Planes {
     weights: Vec<f64>,
     thresholds: Vec<f64>,
 }
 
-/// The planes as they stand, and what their mean takes.
+/// The current planes, and the sums from which their mean is computed.
 struct Perceptron<'a> {
     data: &'a Dataset,
     grading: &'a Grading,
-    /// What the weight of a feature moves by for a feature value of 1: 1/u² with features in units of u.
+    /// The step of a feature's weight for a feature value of 1: 1/u² with features in units of u.
     pace: Vec<f64>,
     now: Planes,
     /// Σ over all moves of `move · (documents seen before it)`: the mean over T documents is `now − late/T`.
@@ -122,7 +122,7 @@ impl<'a> Perceptron<'a> {
         Perceptron { data, grading, pace, now: zero.clone(), late: zero, seen: 0 }
     }
 
-    /// One pass through the documents in `order`; the number of mistakes, unless it was asked to stop.
+    /// One pass over the documents in `order`; the number of mistakes, or `None` if it was asked to stop.
     fn pass(&mut self, order: &[usize], stop: &Stop) -> Option<usize> {
         let mut mistakes = 0;
         for documents in order.chunks(DOCUMENTS_PER_LOOK) {
@@ -134,7 +134,7 @@ impl<'a> Perceptron<'a> {
         Some(mistakes)
     }
 
-    /// Learns from one document; whether its grade was mistaken.
+    /// Learns from one document; returns whether its grade was predicted wrong.
     fn see(&mut self, document: usize) -> bool {
         let (row, rank) = (self.data.row(document), self.grading.ranks[document]);
         let score = row.dot(&self.now.weights);
@@ -151,7 +151,7 @@ impl<'a> Perceptron<'a> {
         mistaken
     }
 
-    /// Moves the thresholds that have the score on the wrong side by `step`; returns `step·Σ τ_r`.
+    /// Moves the thresholds on the wrong side of the score by `step`; returns `step·Σ τ_r`.
     fn move_thresholds(&mut self, score: f64, rank: usize, step: f64) -> f64 {
         let (mut moved, mut push) = (self.now.thresholds.clone(), 0.0);
         for (r, threshold) in moved.iter_mut().enumerate() {
@@ -178,13 +178,13 @@ impl<'a> Perceptron<'a> {
         };
         let weights = mean(&self.now.weights, &self.late.weights);
         let mut thresholds = mean(&self.now.thresholds, &self.late.thresholds);
-        // The mean of ordered thresholds is ordered, but for rounding.
+        // The mean of ordered thresholds is ordered, up to rounding.
         thresholds.sort_by(f64::total_cmp);
         Planes { weights, thresholds }
     }
 }
 
-/// The planes of the best pass by the validation queries; without any, of the last.
+/// The planes of the best pass on the validation queries; without any, those of the last pass.
 struct Kept {
     planes: Planes,
     pass: u64,
@@ -208,12 +208,12 @@ impl Kept {
         if task.valid.is_none() {
             return Vec::new();
         }
-        let measure = format!("{} (valid)", task.metric.name());
-        vec![(measure, self.criterion), ("pass kept".into(), self.pass as f64)]
+        let metric = format!("{} (valid)", task.metric.name());
+        vec![(metric, self.criterion), ("pass kept".into(), self.pass as f64)]
     }
 }
 
-/// The measure on the validation queries; 0 without any.
+/// The metric on the validation queries; 0 without any.
 fn criterion(planes: &Planes, task: &Task<'_>) -> f64 {
     task.valid.map_or(0.0, |valid| mean_metric(valid, task.metric, &planes.weights))
 }

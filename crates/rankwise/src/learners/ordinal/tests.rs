@@ -1,4 +1,4 @@
-//! What can be worked out by hand, and what the papers claim.
+//! Solutions worked out by hand, and claims of the papers.
 
 use super::grading::Grading;
 use super::oc_svm::OcSvm;
@@ -48,7 +48,7 @@ fn exactly(c: f64) -> LinearParameters {
 /// Documents at −1 and 1: at the best threshold, 0, the mean loss is `[1 − w]₊`, so that the least of
 /// `½w² + C[1 − w]₊` is at `min(C, 1)`.
 #[test]
-fn two_documents_by_hand() {
+fn two_documents_match_the_solution_by_hand() {
     let train = documents(&[1.0, -1.0], &[7.0, 3.0], None);
     for (c, expected) in [(0.25, 0.25), (0.8, 0.8), (5.0, 1.0)] {
         for constraints in [ThresholdConstraints::Explicit, ThresholdConstraints::Implicit] {
@@ -80,15 +80,16 @@ fn a_query_of_weight_2_is_two_queries_and_one_of_weight_0_none() {
     }
 }
 
-/// At 0 there are three documents of grade 0; at 1 three more, and one of grade 1. The common grade is likelier at
-/// both places, so that no weight helps, unless the grades count the same: then it is as with six of grade 1.
+/// At 0 there are three documents of grade 0; at 1 there are three more, and one of grade 1. The frequent
+/// grade is more likely at both values, so no weight helps, unless grades are balanced: then it is as with
+/// six of grade 1.
 #[test]
 fn a_rare_grade_counts_when_balanced() {
     let rare = documents(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], None);
     let learner = OcSvm { linear: exactly(1e3), ..OcSvm::default() };
     let unbalanced = learn(&OcSvm { balance: false, ..learner.clone() }, &rare, None);
     assert_eq!(planes(&unbalanced).0, [0.0]);
-    assert!(unbalanced.record.notes[0].contains("no weights have a smaller loss"));
+    assert!(unbalanced.record.notes[0].contains("zero weights have the smallest loss"));
     let even = documents(
         &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
         &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
@@ -100,8 +101,9 @@ fn a_rare_grade_counts_when_balanced() {
     assert!((a - b).abs() < 1e-6 * a, "{a} and {b}");
 }
 
-/// Three steps from `w = 0, b = (0, 0)`, each a mistake: at x = 1 of the lowest grade to `−2, (1, 1)`; at x = 2 of
-/// the highest to `2, (0, 0)`; at x = −1 of the middle one, where only the first threshold is wrong, to `1, (−1, 0)`.
+/// Three steps from `w = 0, b = (0, 0)`, each a mistake: at x = 1 of the lowest grade to `−2, (1, 1)`; at x =
+/// 2 of the highest to `2, (0, 0)`; at x = −1 of the middle one, where only the first threshold is wrong, to
+/// `1, (−1, 0)`.
 #[test]
 fn three_steps_of_prank_by_hand() {
     let train = documents(&[1.0, 2.0, -1.0], &[0.0, 4.0, 1.0], None);
@@ -127,8 +129,8 @@ fn prank_stops_after_a_pass_without_a_mistake() {
     assert_eq!(fitted.model.grades(&train).unwrap(), train.labels());
 }
 
-/// More passes never choose worse, the pass kept is the first as good as any, and what is kept is what that many
-/// passes alone give.
+/// More passes never choose worse, the pass kept is the first of the best ones, and the model kept is the one
+/// that this many passes alone give.
 #[test]
 fn prank_keeps_the_pass_that_is_best_on_the_validation_queries() {
     let noise = |i: u32| (i.wrapping_mul(2_654_435_761) >> 20) as f32 / 4096.0;
@@ -159,7 +161,7 @@ fn prank_keeps_the_pass_that_is_best_on_the_validation_queries() {
     assert_eq!(alone.model, chosen.model);
 }
 
-/// The rule as the paper has it, which does nothing to keep the thresholds in order.
+/// The rule as in the paper, which does nothing to keep the thresholds in order.
 fn by_the_paper(values: &[f32], ranks: &[usize], thresholds: usize, passes: usize) -> (f64, Vec<f64>) {
     let (mut w, mut b) = (0.0, vec![0.0; thresholds]);
     for (&x, &rank) in (0..passes).flat_map(|_| values.iter().zip(ranks)) {
@@ -191,7 +193,7 @@ proptest! {
         let last = learn(&learner, &train, None);
         prop_assert_eq!(planes(&last).0, &[w][..]);
         prop_assert_eq!(planes(&last).1, &b[..]);
-        // Steps of other sizes than 1, and the mean, must be in order as well.
+        // With other step sizes than 1, and for the mean, thresholds must be in order as well.
         let weights = rows.iter().map(|(x, _)| f32::from(*x).abs() / 3.0 + 0.1).collect();
         let weighted = documents(&values, &labels, Some(weights));
         for averaged in [false, true] {
@@ -202,7 +204,7 @@ proptest! {
 }
 
 #[test]
-fn real_valued_targets_are_refused_and_a_sole_grade_is_told() {
+fn real_valued_targets_are_rejected_and_a_single_grade_is_noted() {
     let many: Vec<f32> = (0..1001).map(|i| i as f32 / 8.0).collect();
     let (real, sole) = (documents(&many, &many, None), documents(&[1.0, 2.0], &[2.5, 2.5], None));
     let metric = parse("ndcg", &Conventions::default()).unwrap();
@@ -222,7 +224,7 @@ fn real_valued_targets_are_refused_and_a_sole_grade_is_told() {
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     for (name, learner) in [("c", OcSvm { linear: exactly(-1.0), ..OcSvm::default() })] {
         assert!(learner.check().unwrap_err().to_string().starts_with(&format!("{name} is ")));
     }

@@ -1,14 +1,14 @@
-//! IR SVM: Ranking SVM whose pairs count by what is lost when they are swapped (Cao, Xu, Liu, Li, Huang and Hon, SIGIR
-//! 2006).
+//! IR SVM: Ranking SVM with pairs weighted by the loss of NDCG when they are swapped (Cao, Xu, Liu, Li, Huang
+//! and Hon, SIGIR 2006).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q μ_q Σ_{rᵢ>rⱼ} τ(rᵢ,rⱼ)·[1 − w·(xᵢ − xⱼ)]₊ ,      μ_q = 1/#pairs(q)
 //! ```
 //!
-//! `τ(a,b)` is the drop in NDCG@1 when a document of grade `a` and one of grade `b`, both drawn at random, are swapped
-//! in a perfect ranking, as the mean over the training queries that have both. Only where `a` is a query's highest
-//! grade can anything drop, and then with the chance that the first of its `n_a` documents is drawn:
-//! `(1 − gain(b)/gain(a)) / n_a`.
+//! `τ(a,b)` is the drop in NDCG@1 when a document of grade `a` and one of grade `b`, both drawn at random,
+//! are swapped in a perfect ranking, averaged over the training queries that have both. NDCG@1 can drop only
+//! if `a` is the highest grade of the query and the first of its `n_a` documents is drawn:
+//! `τ = (1 − gain(b)/gain(a)) / n_a`.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -22,10 +22,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The most grades whose pairs are told apart.
+/// Maximum number of grades; every pair of grades has a weight.
 const MOST_GRADES: usize = 256;
 
-/// A linear large-margin ranker of pairs that count by their grades, and alike per query.
+/// Max-margin loss of pairs weighted by their grades, in which all queries weigh the same.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IrSvm {}
@@ -34,7 +34,8 @@ impl LossLearner for IrSvm {
     const CARD: Card = Card {
         name: "ir-svm",
         title: "IR SVM",
-        summary: "Ranking SVM with pairs weighted by their grades' effect on NDCG@1, and queries alike.",
+        summary: "Ranking SVM loss with pairs weighted by their effect on NDCG@1 and equal weight for all \
+                  queries.",
         citations: &["cao2006adapting", "joachims2009cutting"],
     };
 
@@ -44,8 +45,8 @@ impl LossLearner for IrSvm {
         let count = distinct_grades(train).len();
         if count > MOST_GRADES {
             return Err(Error::data(format!(
-                "the training data has {count} different labels; ir-svm weighs every pair of grades and accepts at \
-                 most {MOST_GRADES}"
+                "the training data has {count} different labels; ir-svm has a weight for every pair of \
+                 labels and accepts at most {MOST_GRADES}"
             )));
         }
         let weights = PairWeights { sum: PairSum::Mean, grades: Some(swap_drops(train)) };
@@ -60,12 +61,12 @@ fn distinct_grades(train: &Dataset) -> Vec<f32> {
     grades
 }
 
-/// τ of every pair of grades in the training queries.
+/// τ for every pair of grades in the training queries.
 pub(super) fn swap_drops(train: &Dataset) -> GradeWeights {
-    let metric = parse("ndcg@1", &Conventions::default()).expect("a known measure");
+    let metric = parse("ndcg@1", &Conventions::default()).expect("a known metric");
     let grades = distinct_grades(train);
     let number = |label: f32| grades.partition_point(|g| *g < grade(label));
-    // Of each pair of grade numbers, the better first: drops, and queries that have both.
+    // For each pair of grades, the higher first: the sum of drops, and the number of queries that have both.
     let mut sums: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     for query in train.queries() {
         let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
@@ -89,7 +90,7 @@ pub(super) fn swap_drops(train: &Dataset) -> GradeWeights {
     GradeWeights::new(grades.clone(), weight)
 }
 
-/// What the measure loses when the worse of two documents stands first.
+/// The drop of the metric when the worse of two documents is ranked first.
 fn first_lost(metric: &dyn Metric, better: f32, worse: f32) -> f64 {
     let value = |order: Vec<u32>| metric.value(&[better, worse], &Ranking::from_order(order)).unwrap_or(0.0);
     value(vec![0, 1]) - value(vec![1, 0])

@@ -1,9 +1,9 @@
-//! LambdaRank: a linear model by λ-gradients (Burges, Ragno and Le, NIPS 2006).
+//! LambdaRank: λ-gradients of a metric (Burges, Ragno and Le, NIPS 2006).
 //!
 //! ```text
-//! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |ΔZᵢⱼ|·ln(1 + exp(−σ w·(xᵢ − xⱼ))) ,      |ΔZ| by the present order, held fast for a while
+//! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |ΔZᵢⱼ|·ln(1 + exp(−σ w·(xᵢ − xⱼ))) ,      |ΔZ| by the fixed current order
 //! ```
-//! Its trees are LambdaMART without the scaling of `normalize`.
+//! With boosted trees it is LambdaMART without the scaling of `normalize`.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -15,21 +15,21 @@ use crate::metrics::Gain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by λ-gradients.
+/// λ-gradients of a metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaRank {
     /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
     pub metric: LambdaMetric,
-    /// Pairs count of which at least one document is among the first k; 0 for all pairs.
+    /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
     pub sigma: f64,
-    /// What a grade is worth in NDCG: `exp2` (2^r − 1), `linear` (r) or `binary`.
+    /// Gain of a label r in NDCG: `exp2` (2^r − 1), `linear` (r) or `binary`.
     pub gain: Gain,
-    /// The least grade of a good document, for `map` and `mrr`, above 0.
+    /// Smallest label of a relevant document, for `map` and `mrr`, above 0.
     pub threshold: f32,
-    /// The highest grade there is, for `err`, above 0.
+    /// Highest possible label, for `err`, above 0.
     pub max_grade: f32,
 }
 
@@ -45,7 +45,8 @@ impl LossLearner for LambdaRank {
     const CARD: Card = Card {
         name: "lambda-rank",
         title: "LambdaRank",
-        summary: "The logistic loss of pairs, each weighted by the change of a metric if its documents swapped.",
+        summary: "Logistic loss of pairs, each weighted by the change of a metric if its documents were \
+                  swapped.",
         citations: &["burges2006lambdarank"],
     };
 

@@ -1,4 +1,5 @@
-//! Learners of pairs: a model by which the better of two documents leads, by a margin or in all likelihood.
+//! Pairwise losses: the better of two documents should have the higher score, by a margin or with high
+//! probability.
 
 pub mod ir_svm;
 pub mod lambda_rank;

@@ -1,9 +1,9 @@
-//! RankNet: a linear model by the logistic loss of pairs (Burges et al., ICML 2005).
+//! RankNet: the logistic loss of pairs (Burges et al., ICML 2005).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q μ Σ_{rᵢ>rⱼ} ln(1 + exp(−w·(xᵢ − xⱼ)))
 //! ```
-//! The paper's network is had by another scorer.
+//! For the paper's neural network, use `scorer = "network"`.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -13,11 +13,11 @@ use crate::losses::{PairLogistic, PairSum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A ranker by the logistic loss of pairs.
+/// The logistic loss of pairs of documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankNet {
-    /// What the pairs of a query count: `total` (1 each) or `mean` (1 together).
+    /// Weight of the pairs of a query: `total` (1 each) or `mean` (1 in total).
     pub sum: PairSum,
 }
 
@@ -31,7 +31,7 @@ impl LossLearner for RankNet {
     const CARD: Card = Card {
         name: "rank-net",
         title: "RankNet",
-        summary: "The logistic loss of pairs of documents of different grade.",
+        summary: "Logistic loss of pairs of documents with different labels.",
         citations: &["burges2005ranknet"],
     };
 

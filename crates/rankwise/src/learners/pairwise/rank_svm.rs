@@ -1,13 +1,14 @@
-//! Ranking SVM: a large margin between documents of different grade (Herbrich, Graepel and Obermayer 1999; Joachims,
-//! KDD 2002).
+//! Ranking SVM: a margin between documents with different labels (Herbrich, Graepel and Obermayer 1999;
+//! Joachims, KDD 2002).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} ℓ([1 − w·(xᵢ − xⱼ)]₊) ,      ℓ(m) = m (hinge) or m² (squared hinge)
 //! ```
 //!
-//! `Q` counts the queries that have such pairs. `C` is that of svm_rank, which counts all queries in `Q`. A solver
-//! that is given the pairs as `x = xᵢ − xⱼ` and knows no queries (SVM-light, LIBLINEAR, scikit-learn's `LinearSVC`
-//! without an intercept) has `C/Q` for its C: the optimum is the same, as its loss is the sum over all pairs.
+//! `Q` counts the queries that have such pairs. `C` is that of svm_rank, which counts all queries in `Q`.
+//! Solvers that take the pairs as `x = xᵢ − xⱼ` and do not know queries (SVM-light, LIBLINEAR, scikit-learn's
+//! `LinearSVC` without an intercept) sum the loss over all pairs, so they reach the same optimum with `C/Q`
+//! as their C.
 //!
 //! The hinge is minimised by cutting planes, the squared hinge by truncated Newton (Lee and Lin 2014).
 
@@ -20,21 +21,21 @@ use crate::losses::{PairHinge, SquaredPairHinge};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a pair costs that falls short of a lead of 1.
+/// Loss of a pair whose lead is below 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairLoss {
-    /// What it falls short by.
+    /// The shortfall.
     Hinge,
-    /// The square of that.
+    /// The square of the shortfall.
     SquaredHinge,
 }
 
-/// A linear large-margin ranker of pairs.
+/// Max-margin loss of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankSvm {
-    /// What a pair costs that falls short of a lead of 1: `hinge` for that, `squared-hinge` for its square.
+    /// Loss of a pair whose lead is below 1: `hinge` (the shortfall) or `squared-hinge` (its square).
     pub loss: PairLoss,
 }
 
@@ -48,7 +49,8 @@ impl LossLearner for RankSvm {
     const CARD: Card = Card {
         name: "rank-svm",
         title: "Ranking SVM",
-        summary: "A linear model of large margin for pairs of documents of different grade, solved to a certified gap.",
+        summary: "Max-margin (hinge) loss of pairs of documents with different labels; its linear models are \
+                  solved to a certified duality gap.",
         citations: &["herbrich1999support", "joachims2002optimizing", "lee2014large", "joachims2009cutting"],
     };
 

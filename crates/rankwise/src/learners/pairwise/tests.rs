@@ -1,4 +1,4 @@
-//! What can be worked out by hand, and the weights of pairs against all swaps.
+//! Solutions worked out by hand, and the weights of pairs against all swaps.
 
 use super::ir_svm::{IrSvm, swap_drops};
 use super::rank_svm::{PairLoss, RankSvm};
@@ -34,11 +34,12 @@ fn weight(fitted: &Fitted) -> f64 {
     weights[0]
 }
 
-/// One feature; grades 1, 0, 0 at 1, 0, 0: two pairs of difference 1. A second query has no pairs and does not count.
+/// One feature; labels 1, 0, 0 at 1, 0, 0: two pairs of difference 1. A second query has no pairs and is
+/// skipped.
 ///
 /// `½w² + 2C[1 − w]₊` is least at `min(2C, 1)`, and `½w² + 2C[1 − w]₊²` at `4C/(1 + 4C)`.
 #[test]
-fn two_pairs_by_hand() {
+fn two_pairs_match_the_solution_by_hand() {
     let train = dataset(vec![1.0, 0.0, 0.0, 7.0], vec![1.0, 0.0, 0.0, 0.0], vec![0, 3, 4]);
     for c in [0.05, 0.2, 3.0] {
         for (loss, expected) in
@@ -49,13 +50,14 @@ fn two_pairs_by_hand() {
             assert_eq!(fitted.record.outcome, Outcome::Converged);
             assert!(fitted.record.notes.iter().any(|n| n.ends_with("another: 1")));
         }
-        // For IR SVM the pairs count 1 together, times τ = 1: the good one is the only one of its grade.
+        // In IR SVM the pairs weigh 1 in total, times τ = 1: the relevant document is the only one of its
+        // grade.
         let fitted = learn(&IrSvm::default(), &exactly(c), &train);
         assert!((weight(&fitted) - c.min(1.0)).abs() < 1e-4, "IR SVM at {c}: {}", weight(&fitted));
     }
 }
 
-/// Both records hold a certificate: no lower value than the dual objective, which is close to the primal one.
+/// Both records hold a certificate: the dual objective is a lower bound and close to the primal objective.
 #[test]
 fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
     let mut random = rng::stream(9, &[]);
@@ -78,7 +80,7 @@ fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
     assert!(newton.record.rounds < planes.record.rounds);
 }
 
-/// Every swap of a document of one grade with one of another in a perfect ranking, by the measure itself.
+/// Every swap of documents with different labels in a perfect ranking, by the metric itself.
 #[test]
 fn pair_weights_agree_with_all_swaps() {
     let metric = parse("ndcg@1", &Conventions::default()).unwrap();
@@ -120,7 +122,7 @@ fn pair_weights_agree_with_all_swaps() {
 }
 
 #[test]
-fn labels_without_number_are_refused() {
+fn too_many_different_labels_are_rejected() {
     let train =
         dataset((0..300).map(|i| i as f32).collect(), (0..300).map(|i| i as f32).collect(), vec![0, 300]);
     let metric = parse("map", &Conventions::default()).unwrap();

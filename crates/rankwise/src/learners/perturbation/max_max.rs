@@ -1,8 +1,9 @@
-//! Large margin to every perfect ranking of a query (Yang, Tewari and Ravikumar, AISTATS 2012, their rival "MaxMax").
+//! Max-margin loss against every perfect ranking of a query (Yang, Tewari and Ravikumar, AISTATS 2012, their
+//! baseline "MaxMax").
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q [ max_y { 1 − NDCG@k(y) + f(s,y) } − min_{z perfect} f(s,z) ] ,   s = X_q·w ,
-//! f(s,y) = Σᵢ (1 + yᵢ)^−decay · sᵢ ,   yᵢ the place of document i, from 0
+//! f(s,y) = Σᵢ (1 + yᵢ)^−decay · sᵢ ,   yᵢ the position of document i, from 0
 //! ```
 
 use super::Version;
@@ -18,23 +19,23 @@ use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for NDCG that sets all perfect rankings apart.
+/// Max-margin loss for NDCG against all perfect rankings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MaxMax {
-    /// How much of a ranking counts: `full`, as k, discount, decay and cut_off say, or `top`, the first place alone.
+    /// Which positions count: `full` (as given by k, discount, decay and cut_off) or `top` (the first position only).
     pub version: Version,
-    /// Places that count in the NDCG; 0 for all of them.
+    /// Cutoff of NDCG; 0 for none.
     pub k: usize,
-    /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    /// Discount of a rank: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
-    /// How fast the weight (1 + place)^−decay of a place falls in f, above 0.
+    /// Exponent of the weight (1 + position)^−decay of a position, above 0.
     pub decay: f64,
-    /// Places that weigh anything in f; 0 for all of them.
+    /// Number of positions with a weight; 0 for all.
     pub cut_off: usize,
-    /// Documents in each random set of a query's that the loss is taken over, at least 2; 0 for all at once.
+    /// Documents in each random subset of a query that the loss is computed on, at least 2; 0 for all documents.
     pub documents: usize,
-    /// Random sets of each query, at least 1.
+    /// Random subsets per query, at least 1.
     pub draws: usize,
 }
 
@@ -50,7 +51,8 @@ impl LossLearner for MaxMax {
     const CARD: Card = Card {
         name: "max-max",
         title: "MaxMax",
-        summary: "A linear model of large margin to all perfect rankings of each query at once.",
+        summary: "Max-margin loss for NDCG that separates all perfect rankings of a query from the others; \
+                  its linear models are solved to a certified duality gap.",
         citations: &["yang2012perturbation", "joachims2009cutting"],
     };
 

@@ -1,16 +1,18 @@
-//! Least perturbation of scores (Yang, Tewari and Ravikumar, AISTATS 2012).
+//! Smallest perturbation of the scores that makes a ranking perfect (Yang, Tewari and Ravikumar,
+//! AISTATS 2012).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q min { Σᵢ νᵢ·δᵢ : δ ≥ 0 , sᵢ + δᵢ ≥ sⱼ + δⱼ + Δ where rᵢ > rⱼ } ,   s = X_q·w
 //! ```
 //!
-//! The inner problem has a closed form, so a round is little more than two passes over the data. The loss is Δ times
-//! that of the scores over Δ with margin 1: a linear model's rankings depend on C/Δ alone, and it is enough to tune
-//! one of the two.
+//! The inner problem has a closed form, so a round costs little more than two passes over the data. The loss
+//! is Δ times that of the scores over Δ with margin 1: the rankings of a linear model depend only on C/Δ, so
+//! it is enough to tune one of the two.
 //!
-//! Goods are raised over the highest bad of their query. Where no direction puts them above it in the weighted mean,
-//! as with the many documents and noisy features of OHSUMED, the optimum is `w = 0` at any C. So the loss is taken over
-//! small random sets of documents unless `documents` is 0.
+//! Relevant documents are raised above the highest non-relevant one of their query. If no direction puts them
+//! above it in the weighted mean, as with the many documents and noisy features of OHSUMED, the optimum is
+//! `w = 0` at any C. Therefore the loss is taken over small random subsets of documents unless `documents` is
+//! 0.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -23,21 +25,21 @@ use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker by the least perturbation that makes a ranking perfect.
+/// The smallest perturbation of the scores that makes a ranking perfect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinPerturb {
-    /// The margin Δ > 0 between documents of different grades; of a linear model only C/Δ matters.
+    /// The margin Δ > 0 between documents with different labels; for linear models only C/Δ matters.
     pub margin: f64,
-    /// Whether the margin is the same between any two grades (`equal`) or in proportion to their difference (`gap`).
+    /// Margin between two labels: `equal` (the same for any two) or `gap` (proportional to their difference).
     pub spacing: MarginSpacing,
-    /// Places in the ideal DCG by which each query's loss is divided; 0 for all of them.
+    /// Cutoff of the ideal DCG by which each query's loss is divided; 0 for none.
     pub k: usize,
-    /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    /// Discount of a rank: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
-    /// Documents in each random set of a query's that the loss is taken over, at least 2; 0 for all at once.
+    /// Documents in each random subset of a query that the loss is computed on, at least 2; 0 for all documents.
     pub documents: usize,
-    /// Random sets of each query, at least 1.
+    /// Random subsets per query, at least 1.
     pub draws: usize,
 }
 
@@ -52,7 +54,8 @@ impl LossLearner for MinPerturb {
     const CARD: Card = Card {
         name: "min-perturb",
         title: "Least perturbation",
-        summary: "A linear model by how far scores must be raised to set the grades apart, solved to a certified gap.",
+        summary: "How far scores must be raised to separate documents of different labels by a margin; its \
+                  linear models are solved to a certified duality gap.",
         citations: &["yang2012perturbation", "joachims2009cutting"],
     };
 

@@ -1,4 +1,4 @@
-//! Large-margin learners for queries with many perfect rankings.
+//! Max-margin losses for queries with many perfect rankings.
 
 pub mod max_max;
 pub mod min_perturb;

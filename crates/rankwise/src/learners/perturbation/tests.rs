@@ -1,4 +1,4 @@
-//! What can be worked out by hand, and that the parameters reach the loss.
+//! Solutions worked out by hand, and a check that the parameters reach the loss.
 
 use super::Version;
 use super::max_max::MaxMax;
@@ -10,7 +10,7 @@ use crate::metrics::{Conventions, parse};
 use crate::models::{LinearModel, Model};
 use crate::watch::Silent;
 
-/// One query, one feature: grade 1 at x = 1, grade 0 at x = 0.
+/// One query, one feature: label 1 at x = 1, label 0 at x = 0.
 fn two_documents() -> Dataset {
     Dataset::new(Parts {
         features: Features::Dense { width: 1, values: vec![1.0, 0.0] },
@@ -34,7 +34,7 @@ fn weight<L: LossLearner>(learner: &L, c: f64) -> f64 {
 
 /// ν = 1 and Z = 1, so `min ½w² + C·[Δ − w]₊` is at `min(C, Δ)`.
 #[test]
-fn the_least_perturbation_of_two_documents_by_hand() {
+fn the_smallest_perturbation_of_two_documents_by_hand() {
     for (c, margin, expected) in [(0.05, 0.1, 0.05), (3.0, 0.1, 0.1), (3.0, 2.0, 2.0)] {
         let weight = weight(&MinPerturb { margin, ..MinPerturb::default() }, c);
         assert!((weight - expected).abs() < 1e-4, "C = {c}, Δ = {margin}: {weight}");
@@ -42,7 +42,8 @@ fn the_least_perturbation_of_two_documents_by_hand() {
 }
 
 /// The one wrong ranking loses `1 − 1/log₂3`, at the top 1, and trails by `w·(1 − 1/√2)`, at the top `w`:
-/// `min ½w² + C·[loss − lead·w]₊` is at `min(C·lead, loss/lead)`. There is one perfect ranking, so both agree.
+/// `min ½w² + C·[loss − lead·w]₊` is at `min(C·lead, loss/lead)`. There is one perfect ranking, so both
+/// agree.
 #[test]
 fn the_hinges_of_two_documents_by_hand() {
     let (full, top) = ((1.0 - 3_f64.log2().recip(), 1.0 - 0.5_f64.sqrt()), (1.0, 1.0));
@@ -58,7 +59,7 @@ fn the_hinges_of_two_documents_by_hand() {
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     let refused = |learner: &dyn Fn() -> crate::error::Result<()>, name: &str| {
         assert!(learner().unwrap_err().to_string().starts_with(&format!("{name} is ")));
     };

@@ -1,22 +1,22 @@
-//! What the hinges against perfect rankings look at.
+//! Which positions the hinges against perfect rankings look at.
 
 use crate::losses::structured::DormSearch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much of a ranking counts.
+/// Which positions count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Version {
-    /// As many places as the parameters say.
+    /// Those given by the parameters.
     #[default]
     Full,
-    /// The first place alone: NDCG@1, and the score of the first document.
+    /// The first position only: NDCG@1, and the score of the first document.
     Top,
 }
 
 impl Version {
-    /// The search with so much of a ranking.
+    /// The search restricted to these positions.
     pub(super) fn of(self, full: DormSearch) -> DormSearch {
         match self {
             Version::Full => full,

@@ -1,3 +1,3 @@
-//! Learners that fit each document's grade on its own.
+//! Learners that predict the label of each document on its own.
 
 pub mod regression;

@@ -1,10 +1,11 @@
-//! Regression: a model of the labels by least squares (Cossock and Zhang, COLT 2006).
+//! Regression on the labels by least squares (Cossock and Zhang, COLT 2006).
 //!
 //! ```text
 //! min_{w,b} ½ Σ_q v_q Σᵢ (w·xᵢ + b − rᵢ)² / Σ v  +  ½ λ ‖w‖²      (w in units of standardised features)
 //! ```
 //!
-//! `v_q` is the weight of the query. A baseline that every other learner should beat, and often a hard one to beat.
+//! `v_q` is the weight of the query. A baseline that other learners should beat, though it is often hard to
+//! beat.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -28,7 +29,7 @@ impl LossLearner for Regression {
     const CARD: Card = Card {
         name: "regression",
         title: "Linear regression",
-        summary: "A linear model of the labels by least squares with a ridge.",
+        summary: "Squared error of the labels; its linear model is ridge regression in closed form.",
         citations: &["cossock2006subset"],
     };
     type Linear = RidgeParameters;
@@ -38,7 +39,7 @@ impl LossLearner for Regression {
     }
 }
 
-/// How a linear model of least squares is found: in closed form, with a bias.
+/// How a linear model of least squares is fitted: in closed form, with a bias.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
@@ -128,8 +129,8 @@ mod tests {
     use crate::models::LinearModel;
     use crate::watch::Silent;
 
-    /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept 0.1,
-    /// and leaves a mean squared error of 0.05.
+    /// Four documents, one feature: the line through (0,0), (1,1), (2,1), (3,2) has slope 0.6 and intercept
+    /// 0.1, and leaves a mean squared error of 0.05.
     #[test]
     fn a_regression_by_hand() {
         let train = Dataset::new(Parts {

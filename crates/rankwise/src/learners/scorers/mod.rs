@@ -1,7 +1,7 @@
 //! Scorers: how scores depend on features, and how a loss of scores is minimised over them.
 //!
-//! Every loss can be minimised by every scorer. A scorer's parameters are those of its optimisation; what is minimised
-//! is the business of the loss.
+//! Every loss can be minimised by every scorer. The loss defines what is minimised; the scorer's parameters
+//! define how.
 
 mod linear;
 mod network;
@@ -31,10 +31,10 @@ pub enum ScorerKind {
 }
 
 impl ScorerKind {
-    /// Every kind there is.
+    /// All kinds.
     pub const ALL: [ScorerKind; 3] = [ScorerKind::Linear, ScorerKind::Trees, ScorerKind::Network];
 
-    /// As typed: `linear`, `trees` or `network`.
+    /// Its name: `linear`, `trees` or `network`.
     pub fn name(self) -> &'static str {
         match self {
             ScorerKind::Linear => "linear",
@@ -75,7 +75,7 @@ impl Scorer {
         }
     }
 
-    /// Its parameters by name.
+    /// Its parameters as a table.
     pub fn parameters(&self) -> Table {
         match self {
             Scorer::Linear(parameters) => table_of(parameters),
@@ -85,7 +85,7 @@ impl Scorer {
     }
 }
 
-/// A scorer's parameters that can minimise the losses of `L`.
+/// The parameters of a scorer that can minimise the losses of `L`.
 pub trait LossScorer<L: ?Sized>: Parameters {
     /// Which scorer it is.
     const KIND: ScorerKind;
@@ -99,8 +99,8 @@ pub trait LossScorer<L: ?Sized>: Parameters {
     /// Minimises the loss.
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
 
-    /// One model for each C of `cs`, each starting from those before; none where the loss and the scorer have no such
-    /// path.
+    /// One model per C of `cs`, each starting from those before; `None` if this loss and scorer have no
+    /// regularization path.
     fn path(
         &self,
         loss: &L,

@@ -1,4 +1,4 @@
-//! Neural networks of any loss.
+//! Neural networks for any loss.
 
 use super::{LossScorer, NetworkParameters, ScorerKind};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Boosted trees of any loss.
+//! Boosted trees for any loss.
 
 use super::{LossScorer, ScorerKind, TreesParameters};
 use crate::error::Result;

@@ -1,14 +1,16 @@
-//! DORM: direct optimisation of ranking measures, for NDCG (Le and Smola, 2007).
+//! DORM: direct optimisation of ranking metrics, for NDCG (Le and Smola, 2007).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − NDCG@k(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ(y) = Σᵢ (1 + yᵢ)^−decay · xᵢ
 //! ```
 //!
-//! with `yᵢ` the place of document i, from 0. Queries whose documents all have the same gain are skipped.
+//! where `yᵢ` is the position of document i, from 0. Queries whose documents all have the same gain are
+//! skipped.
 //!
-//! The margin has to outweigh how far scores spread among documents of equal gain, summed over all places. On noisy
-//! data no direction does that and the optimum is `w = 0` at any C, as Chapelle, Le and Smola (2007) saw on OHSUMED.
-//! So the loss is taken over small random sets of documents unless `documents` is 0.
+//! The margin has to outweigh the spread of scores among documents of equal gain, summed over all positions.
+//! On noisy data no direction does that and the optimum is `w = 0` at any C, as Chapelle, Le and Smola (2007)
+//! found on OHSUMED. Therefore the loss is taken over small random subsets of documents unless `documents` is
+//! 0.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -21,25 +23,25 @@ use crate::metrics::{Discount, Gain};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for NDCG that weighs documents by their places.
+/// Max-margin loss for NDCG with position-weighted documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dorm {
-    /// What a grade r is worth: `exp2` (2^r − 1), `linear` (r) or `binary` (1 from the threshold on).
+    /// Gain of a label r: `exp2` (2^r − 1), `linear` (r) or `binary` (1 from the threshold on).
     pub gain: Gain,
-    /// The least grade of a good document, above 0; for binary gains.
+    /// Smallest label of a relevant document, for binary gains, above 0.
     pub threshold: f32,
-    /// Places that count in the NDCG; 0 for all of them.
+    /// Cutoff of NDCG; 0 for none.
     pub k: usize,
-    /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    /// Discount of a rank: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
-    /// How fast the weight (1 + place)^−decay of a place falls in the features, above 0.
+    /// Exponent of the weight (1 + position)^−decay of a position, above 0.
     pub decay: f64,
-    /// Places that weigh anything in the features; 0 for all of them.
+    /// Number of positions with a weight; 0 for all.
     pub cut_off: usize,
-    /// Documents in each random set of a query's that the loss is taken over, at least 2; 0 for all at once.
+    /// Documents in each random subset of a query that the loss is computed on, at least 2; 0 for all documents.
     pub documents: usize,
-    /// Random sets of each query, at least 1.
+    /// Random subsets per query, at least 1.
     pub draws: usize,
 }
 
@@ -54,7 +56,8 @@ impl LossLearner for Dorm {
     const CARD: Card = Card {
         name: "dorm",
         title: "DORM",
-        summary: "A linear model of large margin for NDCG that weighs documents by their places, solved to a certified gap.",
+        summary: "Max-margin (structured SVM) loss for NDCG that weights documents by their positions; its \
+                  linear models are solved to a certified duality gap.",
         citations: &["le2007direct", "chakrabarti2008structured", "joachims2009cutting"],
     };
 

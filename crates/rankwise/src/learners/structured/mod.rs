@@ -1,4 +1,4 @@
-//! Large-margin learners of whole rankings: a linear model by the structured hinge of a measure.
+//! Structured SVMs: max-margin losses of whole rankings, each for one metric or several.
 
 pub mod dorm;
 pub mod svm_auc;

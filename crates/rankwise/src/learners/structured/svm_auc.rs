@@ -4,7 +4,7 @@
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − AUC(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ = φ_po
 //! ```
 //!
-//! Queries whose documents are all good or all bad say nothing and are skipped.
+//! Queries whose documents are all relevant or all non-relevant are skipped.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -15,11 +15,11 @@ use crate::losses::structured::{AucSearch, StructuredHinge};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for the area under the ROC curve.
+/// Max-margin loss for the area under the ROC curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmAuc {
-    /// The least grade of a good document, above 0.
+    /// Smallest label of a relevant document, above 0.
     pub threshold: f32,
 }
 
@@ -33,7 +33,8 @@ impl LossLearner for SvmAuc {
     const CARD: Card = Card {
         name: "svm-auc",
         title: "SVM-AUC",
-        summary: "A linear model of large margin for pairs of a good and a bad document, solved to a certified gap.",
+        summary: "Max-margin (structured SVM) loss for AUC, over pairs of a relevant and a non-relevant \
+                  document; its linear models are solved to a certified duality gap.",
         citations: &["joachims2005support", "joachims2009cutting"],
     };
 

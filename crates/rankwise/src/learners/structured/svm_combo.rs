@@ -1,11 +1,12 @@
-//! SVM-Combo: structured SVM for several metrics at once (Chakrabarti, Khanna, Sawant and Bhattacharyya, KDD 2008).
+//! SVM-Combo: structured SVM for several metrics at once (Chakrabarti, Khanna, Sawant and Bhattacharyya,
+//! KDD 2008).
 //!
 //! ```text
 //! separate slacks:  min_w ½‖w‖² + C/Q Σ_q Σ_l a_l·L_l(X_q w)
 //! shared slack:     min_w ½‖w‖² + C/Q Σ_q max_l a_l·L_l(X_q w)        L_l: the structured hinge of metric l
 //! ```
 //!
-//! Queries whose documents are all good or all bad say nothing and are skipped.
+//! Queries whose documents are all relevant or all non-relevant are skipped.
 
 use super::svm_mrr::MrrMap;
 use crate::card::Card;
@@ -19,31 +20,31 @@ use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for several metrics.
+/// Max-margin loss for several metrics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmCombo {
-    /// The least grade of a good document, above 0.
+    /// Smallest label of a relevant document, above 0.
     pub threshold: f32,
-    /// The metrics: `auc`, `map`, `mrr`, `ndcg`, the last two also with a cut such as `ndcg@10`.
+    /// The metrics: `auc`, `map`, `mrr`, `ndcg`, the last two also with a cutoff such as `ndcg@10`.
     pub metrics: Vec<String>,
-    /// One weight, finite and at least 0, for each metric; none for 1 each.
+    /// One weight per metric, finite and at least 0; empty for 1 each.
     pub weights: Vec<f64>,
-    /// `separate`: the losses of a query add up; `shared`: only the largest counts.
+    /// How the losses of a query are combined: `separate` (their sum) or `shared` (their maximum).
     pub slacks: Slacks,
-    /// How MRR sees a ranking: `pair-order` (all goods against all bads) or `first-good` (bads ahead of the first good).
+    /// Features of a ranking for MRR: `pair-order` (each relevant document against each non-relevant one) or `first-good` (the first relevant document against the non-relevant ones above it).
     pub mrr_map: MrrMap,
-    /// What a place is worth in NDCG: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    /// Discount of a rank in NDCG: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
 }
 
-/// How the losses of one query come together.
+/// How the losses of one query are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slacks {
-    /// They add up.
+    /// Their sum.
     Separate,
-    /// The largest counts.
+    /// Their maximum.
     Shared,
 }
 
@@ -64,7 +65,8 @@ impl LossLearner for SvmCombo {
     const CARD: Card = Card {
         name: "svm-combo",
         title: "SVM-Combo",
-        summary: "A linear model of large margin for several metrics at once, solved to a certified gap.",
+        summary: "Max-margin (structured SVM) loss for several metrics at once; its linear models are solved \
+                  to a certified duality gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 
@@ -77,7 +79,7 @@ impl LossLearner for SvmCombo {
             return Err(Error::parameter("weights must be finite and at least 0"));
         }
         if !self.weights.is_empty() && self.weights.iter().all(|w| *w == 0.0) {
-            return Err(Error::parameter("weights are all 0; one at least must be above 0"));
+            return Err(Error::parameter("weights are all 0; at least one must be above 0"));
         }
         Ok(())
     }
@@ -123,6 +125,6 @@ impl SvmCombo {
 
 fn unknown(metric: &str) -> Error {
     Error::parameter(format!(
-        "`{metric}` in metrics has no structured hinge; there are auc, map, mrr, mrr@k, ndcg and ndcg@k"
+        "`{metric}` in metrics has no structured hinge; available are auc, map, mrr, mrr@k, ndcg and ndcg@k"
     ))
 }

@@ -4,7 +4,7 @@
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − AP(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ = φ_po
 //! ```
 //!
-//! Queries whose documents are all good or all bad say nothing and are skipped.
+//! Queries whose documents are all relevant or all non-relevant are skipped.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -15,11 +15,11 @@ use crate::losses::structured::{MapSearch, StructuredHinge};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for average precision.
+/// Max-margin loss for average precision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmMap {
-    /// The least grade of a good document, above 0.
+    /// Smallest label of a relevant document, above 0.
     pub threshold: f32,
 }
 
@@ -33,7 +33,8 @@ impl LossLearner for SvmMap {
     const CARD: Card = Card {
         name: "svm-map",
         title: "SVM-MAP",
-        summary: "A linear model of large margin for average precision, solved to a certified gap.",
+        summary: "Max-margin (structured SVM) loss for average precision; its linear models are solved to a \
+                  certified duality gap.",
         citations: &["yue2007support", "joachims2009cutting"],
     };
 

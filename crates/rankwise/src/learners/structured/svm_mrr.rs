@@ -4,10 +4,10 @@
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − RR@k(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ = φ_mrr or φ_po
 //! ```
 //!
-//! Queries whose documents are all good or all bad say nothing and are skipped. φ_mrr is the paper's own, but under it
-//! the worst ranking puts all bads ahead of the lowest good: unless no good scores below the bads' mean, the loss is
-//! above that of `w = 0`, which then is the exact optimum (it is on OHSUMED and ClueWeb09, whatever C). So φ_po is the
-//! default.
+//! Queries whose documents are all relevant or all non-relevant are skipped. φ_mrr is the paper's own, but
+//! under it the worst ranking puts all non-relevant documents above the lowest relevant one. Unless no
+//! relevant document scores below the mean of the non-relevant ones, the loss is above that of `w = 0`, which
+//! is then the exact optimum (as on OHSUMED and ClueWeb09, at any C). Therefore φ_po is the default.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -19,30 +19,30 @@ use crate::losses::structured::{MrrPairSearch, MrrSearch, StructuredHinge};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for the reciprocal rank.
+/// Max-margin loss for the reciprocal rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmMrr {
-    /// The least grade of a good document, above 0.
+    /// Smallest label of a relevant document, above 0.
     pub threshold: f32,
-    /// Places that count in the reciprocal rank; 0 for all of them.
+    /// Cutoff of the reciprocal rank; 0 for none.
     pub k: usize,
-    /// How a ranking is seen: `pair-order` (all goods against all bads) or `first-good` (bads ahead of the first good).
+    /// Features of a ranking: `pair-order` (each relevant document against each non-relevant one) or `first-good` (the first relevant document against the non-relevant ones above it).
     pub map: MrrMap,
 }
 
-/// How SVM-MRR sees a ranking.
+/// The features of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MrrMap {
-    /// φ_mrr: the first good document against the bad ones ahead of it.
+    /// φ_mrr: the first relevant document against the non-relevant ones above it.
     FirstGood,
-    /// φ_po: every good document against every bad one.
+    /// φ_po: every relevant document against every non-relevant one.
     PairOrder,
 }
 
 impl MrrMap {
-    /// The structured hinge of the reciprocal rank at `k` under this map.
+    /// The structured hinge of the reciprocal rank at `k` with these features.
     pub(super) fn hinge(self, threshold: f32, k: usize) -> Box<dyn QueryLoss> {
         match self {
             MrrMap::FirstGood => Box::new(StructuredHinge(MrrSearch { threshold, k })),
@@ -62,7 +62,8 @@ impl LossLearner for SvmMrr {
     const CARD: Card = Card {
         name: "svm-mrr",
         title: "SVM-MRR",
-        summary: "A linear model of large margin for the rank of the first good document, solved to a certified gap.",
+        summary: "Max-margin (structured SVM) loss for the reciprocal rank of the first relevant document; \
+                  its linear models are solved to a certified duality gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 

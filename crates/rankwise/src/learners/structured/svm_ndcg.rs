@@ -1,12 +1,14 @@
-//! SVM-NDCG: structured SVM for NDCG with binary gains (Chakrabarti, Khanna, Sawant and Bhattacharyya, KDD 2008).
+//! SVM-NDCG: structured SVM for NDCG with binary gains (Chakrabarti, Khanna, Sawant and Bhattacharyya,
+//! KDD 2008).
 //!
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q max_y [ 1 − NDCG@k(y) − w·(φ(y*) − φ(y)) ]₊ ,   φ = φ_po
 //! ```
 //!
-//! Queries whose documents are all good or all bad say nothing and are skipped. With a cut, a ranking loses all by
-//! `k` bads ahead of the goods, which costs it next to nothing under φ_po: unless goods and bads are almost separable
-//! the exact optimum is `w = 0` (on OHSUMED it is, whatever C), so there is no cut by default.
+//! Queries whose documents are all relevant or all non-relevant are skipped. With a cutoff, `k` non-relevant
+//! documents above the relevant ones lose all of NDCG@k but change φ_po very little. Unless relevant and
+//! non-relevant documents are almost separable, the exact optimum is then `w = 0` (as on OHSUMED, at any C),
+//! so there is no cutoff by default.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -18,15 +20,15 @@ use crate::metrics::Discount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A linear large-margin ranker for NDCG.
+/// Max-margin loss for NDCG with binary gains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvmNdcg {
-    /// The least grade of a good document, above 0.
+    /// Smallest label of a relevant document, above 0.
     pub threshold: f32,
-    /// Places that count in the NDCG; 0 for all. A cut needs goods and bads that are almost separable.
+    /// Cutoff of NDCG; 0 for none. A cutoff needs relevant and non-relevant documents that are almost separable.
     pub k: usize,
-    /// What a place is worth: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
+    /// Discount of a rank: `log2` (1/log₂(1 + rank)) or `letor` (1 at ranks 1 and 2, then 1/log₂(rank)).
     pub discount: Discount,
 }
 
@@ -40,7 +42,8 @@ impl LossLearner for SvmNdcg {
     const CARD: Card = Card {
         name: "svm-ndcg",
         title: "SVM-NDCG",
-        summary: "A linear model of large margin for NDCG with binary gains, solved to a certified gap.",
+        summary: "Max-margin (structured SVM) loss for NDCG with binary gains; its linear models are solved \
+                  to a certified duality gap.",
         citations: &["chakrabarti2008structured", "joachims2009cutting"],
     };
 

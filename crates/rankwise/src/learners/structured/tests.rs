@@ -1,4 +1,4 @@
-//! What can be worked out by hand, and what the certificate and the record say.
+//! Solutions worked out by hand, and the certificate and notes in the record.
 
 use super::svm_auc::SvmAuc;
 use super::svm_map::SvmMap;
@@ -8,7 +8,8 @@ use crate::metrics::{Conventions, parse};
 use crate::models::{LinearModel, Model, Outcome};
 use crate::watch::Silent;
 
-/// One feature; a query with one good (1) and one bad (0) document, and one with nothing relevant.
+/// One feature; a query with one relevant (1) and one non-relevant (0) document, and one without relevant
+/// documents.
 fn two_documents() -> Dataset {
     Dataset::new(Parts {
         features: Features::Dense { width: 1, values: vec![1.0, 0.0, 5.0] },
@@ -34,7 +35,7 @@ fn weight(fitted: &Fitted) -> f64 {
 /// The one wrong ranking has Δ = 1 for AUC and ½ for AP, and lead 2w: `min ½w² + C·[Δ − 2w]₊` is at `w = 2C`
 /// while that is short of the margin, else at `w = Δ/2`.
 #[test]
-fn two_documents_by_hand() {
+fn two_documents_match_the_solution_by_hand() {
     for (c, auc, map) in [(0.1, 0.2, 0.2), (0.2, 0.4, 0.25), (10.0, 0.5, 0.25)] {
         let linear = LinearParameters { c, tolerance: 1e-9, scale: false, ..LinearParameters::default() };
         let fitted = learn(&SvmAuc::default(), &linear);
@@ -56,7 +57,7 @@ fn the_record_holds_the_certificate_and_counts_skipped_queries() {
 }
 
 #[test]
-fn values_out_of_range_are_refused_by_name() {
+fn values_out_of_range_are_rejected_by_name() {
     let usual = LinearParameters::default();
     let wrong = [
         ("c", LinearParameters { c: 0.0, ..usual.clone() }),
@@ -71,9 +72,9 @@ fn values_out_of_range_are_refused_by_name() {
     assert!(error.starts_with("threshold is "), "{error}");
 }
 
-/// Rows that are all the same: no weights change anything, which is certain after a round.
+/// Identical rows: no weights change anything, which is known after one round.
 #[test]
-fn equal_rows_are_solved_at_once_and_told() {
+fn equal_rows_are_solved_at_once_with_a_note() {
     let data = |labels: Vec<f32>| {
         Dataset::new(Parts {
             features: Features::Dense { width: 2, values: vec![1.0; 8] },

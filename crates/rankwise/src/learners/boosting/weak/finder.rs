@@ -1,34 +1,34 @@
-//! The rule that picks the documents worth most.
+//! Finding the yes/no rule with the highest total worth of the documents it selects.
 
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::trees::{Binned, Grower, Growth, MAX_BINS, Midpoints, Tree};
 use rayon::prelude::*;
 
-/// A sum this small beside those of its terms is rounding.
+/// A sum this small relative to its terms is rounding.
 const LEAST_EDGE: f64 = 1e-12;
 
-/// What a weak ranker is.
+/// The kind of weak ranker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weak {
     /// One test of one feature.
     Stump,
-    /// A tree of so many leaves at most.
+    /// A tree with a maximum number of leaves.
     Tree {
         /// At least 2.
         leaves: usize,
     },
 }
 
-/// A rule found: a tree whose leaves say 0 or 1.
+/// A rule: a tree whose leaves have the value 0 or 1.
 pub(super) struct Rule {
     pub(super) tree: Tree,
-    /// The training documents it picks.
+    /// Whether it selects each training document.
     pub(super) chosen: Vec<bool>,
 }
 
 impl Rule {
-    /// The rule that picks nothing.
+    /// The rule that selects nothing.
     pub(super) fn empty(documents: usize) -> Rule {
         Rule { tree: Tree::constant(0.0, documents as f32), chosen: vec![false; documents] }
     }
@@ -41,17 +41,18 @@ pub(super) struct Finder<'a> {
 }
 
 enum Way<'a> {
-    /// Histograms of the values' bins.
+    /// Histograms over binned values.
     Binned { binned: Binned, growth: Growth },
     /// All thresholds.
     All(Midpoints<'a>),
 }
 
 impl<'a> Finder<'a> {
-    /// With `thresholds` for each feature, or all there are if 0; for trees then as many as there are codes for.
+    /// With `thresholds` per feature, or all if 0; trees then use the maximum number of bins.
     pub(super) fn new(data: &'a Dataset, weak: Weak, thresholds: usize) -> Finder<'a> {
-        // Without curvature and with l2 = 1 a split of worths that cancel out gains twice the square of either side:
-        // the engine's best split is then the rule that picks the documents worth most.
+        // If worths sum to 0, then without curvature and with l2 = 1 the gain of a split is twice the square
+        // of either side's sum. The best split is then the best yes/no rule, so weak rankers reuse the tree
+        // engine as stumps.
         let growth = Growth {
             num_leaves: 2,
             min_data_in_leaf: 1,
@@ -71,13 +72,14 @@ impl<'a> Finder<'a> {
         Finder { data, way }
     }
 
-    /// The best rule; none where nothing parts the documents or no rule picks more than it leaves.
+    /// The best rule; `None` if no rule separates documents or has a positive total worth.
     pub(super) fn find(&self, worths: &[f64]) -> Result<Option<Rule>> {
         let rule = match &self.way {
             Way::All(midpoints) => midpoints.best(worths).map(|tree| self.rule_of(tree)),
             Way::Binned { binned, growth } => {
                 let slopes: Vec<f64> = worths.iter().map(|w| -w).collect();
-                // In a larger tree a leaf's value is the balance of its documents: the sign says which way they go.
+                // In a larger tree a leaf's value is the normalised sum of its documents' worths, of which
+                // the sign is used.
                 let curvatures: Vec<f64> = match growth.num_leaves {
                     2 => vec![0.0; worths.len()],
                     _ => worths.iter().map(|w| w.abs()).collect(),
@@ -105,7 +107,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Yes where the documents of a leaf are worth something together.
+/// Sets leaves with a positive total worth to 1, the others to 0.
 fn round_values(tree: &mut Tree) {
     tree.values.iter_mut().for_each(|value| *value = f64::from(u8::from(*value > 0.0)));
 }

@@ -4,9 +4,10 @@
 //! J = Σ_ij D_ij (1 − √σ(s_i − s_j)) ,   D_ij = 1/(queries · pairs of the query)   for r_i > r_j ,   σ(x) = 1/(1 + e^{−x})
 //! ```
 //!
-//! A pair costs at most 1, however wrong it is, and every query counts the same. Its pull is `½ D √σ (1 − σ)`; a round
-//! takes the rule along which J falls fastest, and goes to where the slope of J along it is 0: `J(α)` is not convex, so
-//! that is the first such place found from 0, not always the lowest.
+//! A pair costs at most 1, however wrong it is, and all queries have the same weight. The gradient of a pair
+//! is `½ D √σ (1 − σ)`. A round takes the rule along which J falls fastest, and steps to where the derivative
+//! of J along it is 0. `J(α)` is not convex, so that is the first such point found from 0, not always the
+//! lowest.
 
 use super::pairs::{CrossTerms, Graded, PairTerms, Side, add_up_across};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
@@ -20,14 +21,14 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A rule's weight is known to this.
+/// Tolerance of a rule's weight.
 const TOLERANCE: f64 = 1e-9;
 
 /// Threshold rules on the fidelity loss of pairs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FRank {
-    /// How rules are found and how many.
+    /// How many rules there are and how they are found.
     #[serde(flatten)]
     pub weak: WeakRounds,
 }
@@ -36,7 +37,8 @@ impl Learner for FRank {
     const CARD: Card = Card {
         name: "frank",
         title: "FRank",
-        summary: "Boosted threshold rules that lower the fidelity loss of pairs, all queries counting the same.",
+        summary: "Boosted threshold rules that minimise the fidelity loss of pairs, with equal weight for \
+                  all queries.",
         citations: &["tsai2007frank"],
     };
     const CONTINUES: bool = true;
@@ -71,7 +73,7 @@ impl<'a> Fidelity<'a> {
         Fidelity { data, queries, weights }
     }
 
-    /// First and second derivative of J along a rule.
+    /// First and second derivatives of J along a rule.
     fn along(&self, sides: &[[Side; 2]], ahead: f64) -> (f64, f64) {
         let sums: Vec<(f64, f64)> =
             sides.par_iter().map(|sides| add_up_across(sides, ahead, &Derivatives)).collect();
@@ -97,7 +99,8 @@ impl WeakTarget for Fidelity<'_> {
         losses.iter().sum()
     }
 
-    /// Doubles the step until the slope has turned, then closes in by Newton's method, kept between both ends.
+    /// Doubles the step until the derivative changes sign, then converges by Newton's method within these
+    /// bounds.
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
         let sides: Vec<[Side; 2]> = (0..self.queries.len())
             .into_par_iter()
@@ -136,7 +139,7 @@ impl WeakTarget for Fidelity<'_> {
     }
 }
 
-/// The pull and the loss of a pair, without its weight.
+/// The gradient and the loss of a pair, without its weight.
 struct Pull;
 
 impl PairTerms for Pull {
@@ -148,11 +151,11 @@ impl PairTerms for Pull {
     }
 }
 
-/// Derivatives of a pair's loss by the step of its chosen document.
+/// Derivatives of a pair's loss with respect to the step of its selected document.
 struct Derivatives;
 
 impl Derivatives {
-    /// Of `1 − √σ(x)`, with `1 − σ` given as well, since a difference would lose its digits.
+    /// Of `1 − √σ(x)`; `1 − σ` is an argument, since computing the difference would lose precision.
     #[inline(always)]
     fn of(sigma: f64, rest: f64) -> (f64, f64) {
         let slope = -0.5 * sigma.sqrt() * rest;

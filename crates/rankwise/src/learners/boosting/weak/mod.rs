@@ -1,12 +1,12 @@
-//! Boosted weak rankers: rules that only say yes or no, each added with a weight of its own.
+//! Boosted weak rankers: yes/no rules, each added with its own weight.
 //!
 //! ```text
 //! f = Σ_t α_t h_t ,   h_t: x → {0, 1}
 //! ```
 //!
-//! What the learners here lower is an average over pairs of documents. Its gradient says what each document is worth; a
-//! round takes the rule that picks the documents worth most, `max_h Σ_i w_i h(x_i)`, and goes along it as far as the
-//! learner says.
+//! The learners here minimise an average over pairs of documents. Its negative gradient is the worth of each
+//! document. A round takes the rule that selects the documents with the highest total worth,
+//! `max_h Σ_i w_i h(x_i)`; the learner chooses the step along it.
 
 mod finder;
 pub mod frank;
@@ -28,17 +28,17 @@ use finder::{Finder, Rule, Weak};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No rule counts for more: one that makes no mistake would otherwise count infinitely.
+/// Maximum weight of a rule; without it, a rule that makes no mistake would have an infinite weight.
 const MAX_STEP: f64 = 5.0;
 
-/// How rules are found and how many.
+/// How many rules there are and how they are found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(inline)]
 pub struct WeakRounds {
     /// Maximum number of boosting iterations, at least 1; early stopping may end training before.
     pub iterations: u64,
-    /// Thresholds tried per feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (in trees, for 254).
+    /// Thresholds tried per feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (with trees, 254).
     pub thresholds: usize,
     /// Stop after this many iterations without a better value on the validation queries; 0 for never.
     pub early_stopping_rounds: u64,
@@ -51,7 +51,7 @@ impl Default for WeakRounds {
 }
 
 impl WeakRounds {
-    /// Refuses what is out of range.
+    /// Rejects values that are out of range.
     fn check(&self) -> Result<()> {
         check_at_least("iterations", self.iterations, 1)?;
         if self.thresholds >= MAX_BINS {
@@ -65,28 +65,28 @@ impl WeakRounds {
     }
 }
 
-/// What weak rankers are to lower.
+/// The objective that weak rankers minimise.
 trait WeakTarget {
-    /// What it is called.
+    /// Its name.
     const OBJECTIVE: &'static str;
 
-    /// Fills in what each document is worth at `scores`; the objective there.
+    /// Fills in the worth of each document at `scores`; returns the objective there.
     fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64;
 
-    /// What rules are looked for by, where that is not the worths themselves.
+    /// The worths by which rules are searched, if they are not the worths themselves.
     fn sample(&self, _round: u64, _worths: &[f64]) -> Option<Vec<f64>> {
         None
     }
 
-    /// How far to go along the rule that chooses these documents, from `scores`, at which the worths were last asked
-    /// for. At least 0 if together they are worth more than 0.
+    /// The step along the rule that selects these documents, from the `scores` for which worths were last
+    /// computed. At least 0 if their total worth is above 0.
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64;
 
-    /// How many training queries tell it something.
+    /// The number of training queries that contribute to the objective.
     fn informed_queries(&self) -> usize;
 }
 
-/// Learns the rules that lower `target`.
+/// Boosts rules that minimise `target`.
 fn fit<T: WeakTarget>(
     mut target: T,
     weak: Weak,
@@ -117,7 +117,7 @@ fn fit<T: WeakTarget>(
         let step = step.clamp(-MAX_STEP, MAX_STEP);
         let mut rule = match found.filter(|_| step != 0.0) {
             Some(rule) => rule,
-            // Another draw may find something.
+            // Another sample may find a rule.
             None if sampled.is_some() => Rule::empty(task.train.len()),
             None => return Ok(Round { goes_on: false, objective: (T::OBJECTIVE, before), tells: true }),
         };
@@ -135,7 +135,8 @@ fn fit<T: WeakTarget>(
     let (informed, all) = (target.informed_queries(), task.train.query_count());
     if informed < all {
         fitted.record.notes.push(format!(
-            "{} of {all} training queries say nothing to this learner (one grade only, nothing relevant, or weight 0)",
+            "{} of {all} training queries contribute nothing to this learner (a single label, no relevant \
+             documents, or weight 0)",
             all - informed
         ));
     }

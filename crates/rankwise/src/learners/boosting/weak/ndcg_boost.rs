@@ -1,21 +1,22 @@
-//! NDCG-Boost: rules that raise a bound on the expected NDCG (Valizadegan, Jin, Zhang and Mao, NIPS 2009).
+//! NDCG-Boost: rules that maximise a bound on the expected NDCG (Valizadegan, Jin, Zhang and Mao, NIPS 2009).
 //!
-//! Where a document's rank is expected to be, if documents i and j stand in the order of a logistic function of their
-//! scores, lowers NDCG's gains. With `F = 2f`, gains `g = (2^r − 1)/Z` and Z the ideal DCG of the query, the bound is
+//! The order of documents i and j is random, with a logistic function of their scores as its probability.
+//! This gives each document an expected rank, which discounts its gain in NDCG. With `F = 2f`, gains
+//! `g = (2^r − 1)/Z` and Z the ideal DCG of the query, the bound is
 //!
 //! ```text
 //! M(F) = (1/n) Σ_q Σ_i g_i A_i ,   A_i = Σ_{j≠i} 1/(1 + exp(F_i − F_j))
 //! ```
 //!
-//! With `θ_ij = σ(F_i − F_j)·σ(F_j − F_i)` convexity gives, for a rule h of zeros and ones,
+//! With `θ_ij = σ(F_i − F_j)·σ(F_j − F_i)`, convexity gives for a yes/no rule h
 //!
 //! ```text
 //! M(F + αh) ≤ M(F) + (1/n) Σ g_i θ_ij (exp(α(h_j − h_i)) − 1)
 //! α = ½ ln(N/D) ,   N = Σ g_i θ_ij [h_i > h_j] ,   D = Σ g_i θ_ij [h_i < h_j]
 //! ```
-//! so that M falls by at least `(√N − √D)²/n` and by something for every step between 0 and α: cut short where D = 0, it
-//! never rises. `N − D = Σ_i w_i h_i` with `w_i = Σ_j θ_ij (g_i − g_j)`, what rules are looked for by. Documents of one
-//! grade cancel out in w and count a constant in M.
+//! so M falls by at least `(√N − √D)²/n`, and it falls for every step between 0 and α: if D = 0 the step is
+//! limited, and M still never rises. `N − D = Σ_i w_i h_i` with `w_i = Σ_j θ_ij (g_i − g_j)`, the worths by
+//! which rules are searched. Documents with the same label cancel out in w and add a constant to M.
 
 use super::pairs::{CrossTerms, Graded, PairTerms, add_up_across};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
@@ -32,17 +33,17 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rules that raise a bound on the expected NDCG.
+/// Rules that maximise a bound on the expected NDCG.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NdcgBoost {
-    /// What a rule is: `stump` (one test of one feature) or `tree`.
+    /// Kind of rule: `stump` (one test of one feature) or `tree`.
     pub weak: WeakKind,
-    /// The most leaves of a tree, 2 to 65536; of no concern to stumps.
+    /// Maximum number of leaves of a tree, 2 to 65536; not used by stumps.
     pub num_leaves: usize,
-    /// Documents drawn for each rule, in proportion to |w|, as a share of all; 0 for all documents, weighted. At most 1.
+    /// Documents sampled for each rule in proportion to |w|, as a fraction of all, at most 1; 0 for all documents, weighted.
     pub sample: f64,
-    /// How rules are found and how many.
+    /// How many rules there are and how they are found.
     #[serde(flatten)]
     pub rounds: WeakRounds,
 }
@@ -55,7 +56,7 @@ pub enum WeakKind {
     /// One test of one feature.
     #[default]
     Stump,
-    /// A small tree, whose leaves say yes or no.
+    /// A small tree whose leaves are yes or no.
     Tree,
 }
 
@@ -70,7 +71,8 @@ impl Learner for NdcgBoost {
     const CARD: Card = Card {
         name: "ndcg-boost",
         title: "NDCG-Boost",
-        summary: "Boosted rules that raise a bound on the NDCG expected of random ranks around the scores.",
+        summary: "Boosted rules that maximise a bound on the expected NDCG of random ranks around the \
+                  scores.",
         citations: &["valizadegan2009learning"],
     };
     const CONTINUES: bool = true;
@@ -102,7 +104,7 @@ impl Learner for NdcgBoost {
 pub(super) struct Bound<'a> {
     data: &'a Dataset,
     queries: Vec<Graded>,
-    /// `v_q/Σv`: what each query counts; nothing where no document is relevant.
+    /// `v_q/Σv`: the weight of each query; 0 if it has no relevant documents.
     shares: Vec<f64>,
     sample: f64,
     seed: u64,
@@ -189,7 +191,7 @@ impl WeakTarget for Bound<'_> {
     }
 }
 
-/// A pair's part in w and M, and in N and D.
+/// The terms of a pair in w and M, and in N and D.
 struct Terms;
 
 impl PairTerms for Terms {

@@ -1,33 +1,33 @@
-//! Sums over the pairs of one query, in loops that become vector instructions.
+//! Sums over the pairs of one query, in loops that compile to vector instructions.
 //!
-//! For documents i and j let `z = exp(s_j − s_i)`, so that `1/(1+z)` is the logistic function of their lead. It is a
-//! ratio of two numbers that belong to the documents, so no pair needs an exponential, and pairs are never kept: rows of
-//! them (one i, many j) are worked through one after the other. Sums over a row have a fixed number of lanes, so the
-//! result is the same for vectors of any width.
+//! For documents i and j let `z = exp(s_j − s_i)`, so that `1/(1+z)` is the logistic function of their lead.
+//! It is a ratio of two numbers, one per document, so no pair needs an exponential. Pairs are never stored:
+//! rows of them (one i, many j) are processed one after the other. Sums over a row have a fixed number of
+//! lanes, so the result is the same for vectors of any width.
 
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 
-/// Partial sums of a sum over a row.
+/// Partial sums (lanes) of a sum over a row.
 const LANES: usize = 8;
-/// Up to what range of scores the ratios of a query are taken from one exponential for each document: beyond it they
-/// would lose digits, and later overflow.
+/// The largest range of scores for which the ratios of a query are computed from one exponential per
+/// document. Beyond it they would lose precision, and later overflow.
 const WIDEST: f64 = 300.0;
-/// Exponents are cut off here: far enough that nothing is left of a pair, and squares stay finite.
+/// Exponents are limited to this: beyond it a pair contributes nothing, and squares stay finite.
 const FURTHEST: f64 = 350.0;
 
-/// The documents of a query, worst grade first, and what they gain.
+/// The documents of a query in ascending order of label, and their gains.
 #[derive(Debug)]
 pub(super) struct Graded {
-    /// Documents of the query, ascending by grade.
+    /// Documents of the query, ascending by label.
     order: Vec<u32>,
-    /// Where each grade starts, and where the last ends.
+    /// The start of each label's documents, and the end of the last.
     starts: Vec<usize>,
     gains: Vec<f64>,
 }
 
 impl Graded {
-    /// By grade; `gain` says what one is worth, rising with it.
+    /// Sorts documents by label; `gain` is the gain of a label and rises with it.
     pub(super) fn new(labels: &[f32], gain: impl Fn(f32) -> f64) -> Graded {
         let mut order: Vec<u32> = (0..labels.len() as u32).collect();
         let grade_of = |&d: &u32| labels[d as usize];
@@ -40,12 +40,13 @@ impl Graded {
         Graded { order, starts, gains }
     }
 
-    /// Pairs of different grades.
+    /// The number of pairs with different labels.
     pub(super) fn pairs(&self) -> f64 {
         self.starts.windows(2).map(|grade| grade[0] as f64 * (grade[1] - grade[0]) as f64).sum()
     }
 
-    /// The gains of all pairs within a grade: of each pair one document is behind, whatever their scores.
+    /// The sum of gains over all pairs with equal labels: in each pair one document is behind, whatever the
+    /// scores.
     pub(super) fn gain_within_grades(&self) -> f64 {
         let grade = |grade: &[usize]| {
             let count = (grade[1] - grade[0]) as f64;
@@ -54,12 +55,12 @@ impl Graded {
         self.starts.windows(2).map(grade).sum()
     }
 
-    /// The documents of each grade, ascending.
+    /// The documents of each label, ascending.
     pub(super) fn grades(&self) -> impl DoubleEndedIterator<Item = &[u32]> {
         self.starts.windows(2).map(|grade| &self.order[grade[0]..grade[1]])
     }
 
-    /// Adds up what `terms` says of all pairs of different grades: the pulls on each document, in the order of the
+    /// Sums `terms` over all pairs with different labels: the gradient of each document, in the order of the
     /// query, and the total.
     pub(super) fn add_up<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
         let side = self.side(scores, |_| true);
@@ -72,7 +73,7 @@ impl Graded {
         sums.total
     }
 
-    /// The chosen documents and the others.
+    /// The selected documents and the others.
     pub(super) fn sides(&self, scores: &[f64], chosen: &[bool]) -> [Side; 2] {
         [self.side(scores, |d| chosen[d as usize]), self.side(scores, |d| !chosen[d as usize])]
     }
@@ -95,20 +96,20 @@ impl Graded {
     }
 }
 
-/// Some documents of a query, worst grade first.
+/// Some documents of a query, ascending by label.
 #[derive(Debug, Default)]
 pub(super) struct Side {
     scores: Vec<f64>,
     /// `exp(s − s_max)`, unless the range of scores is too wide.
     powers: Vec<f64>,
     gains: Vec<f64>,
-    /// Where each grade of the query starts, and where the last ends.
+    /// The start of each label of the query, and the end of the last.
     starts: Vec<usize>,
     is_wide: bool,
 }
 
 impl Side {
-    /// `z` of document `i` of `self` with those of `other`, all scores of `self` being `ahead`.
+    /// `z` of document `i` of `self` with those of `other`, after adding `ahead` to all scores of `self`.
     #[inline(always)]
     fn ratios(&self, i: usize, ahead: f64, other: &Side, range: Range<usize>, z: &mut [f64]) {
         if self.is_wide {
@@ -128,9 +129,9 @@ impl Side {
     }
 }
 
-/// What a pair of documents counts, of which the first has the better grade.
+/// The terms of a pair of documents of which the first has the higher label.
 pub(super) trait PairTerms {
-    /// How hard the pair pulls its documents apart, and what it adds to the total.
+    /// The pair's gradient, and its term in the total.
     fn of(&self, z: f64, better_gain: f64, worse_gain: f64) -> (f64, f64);
 }
 
@@ -146,8 +147,8 @@ impl Buffers {
     }
 }
 
-/// Sums over pairs as they grow. What a row adds to its own document is kept apart: a vector read right after a single
-/// number was written into it would wait for that.
+/// Running sums over pairs. The sum of a row for its own document is kept separately: reading a vector right
+/// after a single element of it was written would stall.
 struct Sums {
     own: Vec<f64>,
     others: Vec<f64>,
@@ -155,7 +156,7 @@ struct Sums {
     total: f64,
 }
 
-/// The adding up of all rows: a struct, since a plain closure would not be inlined and keep to narrow vectors.
+/// Sums all rows: a struct, since a plain closure would not be inlined and would use narrow vectors.
 struct AddUp<'a, T> {
     side: &'a Side,
     terms: &'a T,
@@ -186,19 +187,20 @@ impl<T: PairTerms> NullaryFnOnce for AddUp<'_, T> {
     }
 }
 
-/// What a pair across the sides counts: the first document is chosen, the second is not.
+/// The terms of a pair across the sides: the first document is selected, the second is not.
 pub(super) trait CrossTerms {
-    /// Whether pairs of one grade count at all.
+    /// Whether pairs with equal labels count.
     const SAME: bool;
 
-    /// Two figures of a pair whose chosen document has the better grade, or the same.
+    /// Two terms of a pair whose selected document has the higher label, or the same.
     fn right(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64);
 
-    /// The same where the other document is the better.
+    /// The same if the other document has the higher label.
     fn wrong(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64);
 }
 
-/// Both figures summed over all pairs of a chosen and another document, those chosen being `ahead` of their scores.
+/// Both terms summed over all pairs of a selected and another document, with `ahead` added to the selected
+/// scores.
 pub(super) fn add_up_across<T: CrossTerms>(
     [chosen, others]: &[Side; 2],
     ahead: f64,
@@ -229,7 +231,7 @@ impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, '_, T> {
         for (grade, i) in chosen.grades() {
             let gain = chosen.gains[i];
             let (same, above) = (others.starts[grade], others.starts[grade + 1]);
-            // Documents that gain nothing are not told apart by any gain.
+            // Documents without gain have equal gains, so their pairs do not count.
             let right = if T::SAME && gain != 0.0 { above } else { same };
             for (range, is_right) in [(0..right, true), (above..n, false)] {
                 let m = range.len();

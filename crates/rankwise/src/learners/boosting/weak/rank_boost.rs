@@ -4,16 +4,17 @@
 //! D_ij ∝ v_q·exp(s_j − s_i)  for r_i > r_j ,   r = Σ D_ij (h_i − h_j) ,   α = ½ ln((1+r)/(1−r))
 //! ```
 //!
-//! The distribution over pairs is never written down. Of one query `exp(s_j − s_i)` is a product, so with the sums of
-//! `exp(s_j)` over all worse grades and of `exp(−s_j)` over all better ones, every document's part in r comes in one pass:
+//! The distribution over pairs is never stored. Within a query `exp(s_j − s_i)` is a product, so with the
+//! sums of `exp(s_j)` over all lower labels and of `exp(−s_j)` over all higher ones, every document's term in
+//! r comes in one pass:
 //!
 //! ```text
 //! w_i = exp(−s_i)·Σ_{r_j < r_i} exp(s_j) − exp(s_i)·Σ_{r_j > r_i} exp(−s_j) ,   r = Σ_i w_i h_i
 //! ```
 //!
-//! The mean exponential loss of the pairs after T rounds is `Π_t Z_t`, and no less than the share of pairs in the wrong
-//! order. With weights `W₊` and `W₋` of the pairs that a rule puts right and wrong, `Z(α) = W₀ + W₊e^{−α} + W₋e^{α}`: its
-//! least value is at `α = ½ ln(W₊/W₋)`, what `step = "exact"` takes.
+//! The mean exponential loss of the pairs after T rounds is `Π_t Z_t`, an upper bound on the fraction of
+//! pairs in the wrong order. With weights `W₊` and `W₋` of the pairs that a rule orders right and wrong,
+//! `Z(α) = W₀ + W₊e^{−α} + W₋e^{α}`: its minimum is at `α = ½ ln(W₊/W₋)`, which `step = "exact"` uses.
 
 use super::pairs::Graded;
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
@@ -31,9 +32,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RankBoost {
-    /// A rule's weight: `r` (the formula of the paper, from its balance) or `exact` (the least loss along the rule).
+    /// Weight of a rule: `r` (the formula of the paper) or `exact` (the minimum of the loss along the rule).
     pub step: RuleWeight,
-    /// How rules are found and how many.
+    /// How many rules there are and how they are found.
     #[serde(flatten)]
     pub weak: WeakRounds,
 }
@@ -60,7 +61,7 @@ impl Learner for RankBoost {
     const CARD: Card = Card {
         name: "rank-boost",
         title: "RankBoost",
-        summary: "Boosted threshold rules that lower the exponential loss of pairs in the wrong order.",
+        summary: "Boosted threshold rules that minimise the exponential loss of pairs.",
         citations: &["freund2003efficient"],
     };
     const CONTINUES: bool = true;
@@ -79,9 +80,9 @@ pub(super) struct Pairs<'a> {
     data: &'a Dataset,
     step: RuleWeight,
     queries: Vec<Graded>,
-    /// `Σ_q v_q·pairs`: what sums over pairs are divided by.
+    /// `Σ_q v_q·pairs`: the divisor of sums over pairs.
     mass: f64,
-    /// Each query's part in the distribution, in units of [`Factors`] sums.
+    /// Each query's factor in the distribution, in units of [`Factors`] sums.
     parts: Vec<f64>,
 }
 
@@ -91,7 +92,7 @@ struct Factors {
     rising: Vec<f64>,
     /// `exp(s_min − s)`
     falling: Vec<f64>,
-    /// `s_max − s_min`: pairs are the products of both, times the exponential of this.
+    /// `s_max − s_min`: a pair is the product of both, times the exponential of this.
     range: f64,
 }
 
@@ -114,7 +115,7 @@ impl<'a> Pairs<'a> {
         Pairs { data, step, queries, mass, parts }
     }
 
-    /// Each document's part, and the sum over pairs, in units of the query's factors.
+    /// Each document's worth, and the sum over pairs, in units of the query's factors.
     fn query(&self, q: usize, scores: &[f64], worths: &mut [f64]) -> (f64, f64) {
         let Factors { rising, falling, range } = Factors::new(scores);
         let mut below = 0.0;
@@ -131,10 +132,10 @@ impl<'a> Pairs<'a> {
         (pairs, range)
     }
 
-    /// The weights of the pairs of a query that a rule puts right and wrong, in units of its factors.
+    /// The weights of the pairs of a query that a rule orders right and wrong, in units of its factors.
     fn right_and_wrong(&self, q: usize, scores: &[f64], chosen: &[bool]) -> (f64, f64) {
         let Factors { rising, falling, .. } = Factors::new(scores);
-        // Of the grades below: documents that were chosen, and others.
+        // Of the lower labels: documents that were selected, and others.
         let mut below = [0.0; 2];
         let (mut right, mut wrong) = (0.0, 0.0);
         for grade in self.queries[q].grades() {

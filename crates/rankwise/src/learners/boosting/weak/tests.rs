@@ -1,4 +1,4 @@
-//! What theory says of boosted rules, and sums over pairs against plain loops.
+//! Theorems about boosted rules, and sums over pairs against plain loops.
 
 use super::frank::{FRank, Fidelity};
 use super::ndcg_boost::{Bound, NdcgBoost, WeakKind};
@@ -12,7 +12,8 @@ use crate::rng;
 use crate::watch::{Silent, Step, Stop, Watch};
 use rand::RngExt;
 
-/// Queries of several sizes, three grades that follow the first features with much noise, weights.
+/// Queries of several sizes, three labels that depend on the first features with much noise, and query
+/// weights.
 fn data(seed: u64, queries: usize) -> Dataset {
     let width = 4;
     let mut random = rng::stream(seed, &[]);
@@ -38,7 +39,7 @@ fn scores(data: &Dataset, seed: u64, spread: f64) -> Vec<f64> {
     (0..data.len()).map(|_| spread * (random.random::<f64>() - 0.5)).collect()
 }
 
-/// `visit(query, better, worse)` for all pairs of different grades.
+/// `visit(query, better, worse)` for all pairs with different labels.
 fn each_pair(data: &Dataset, mut visit: impl FnMut(usize, usize, usize)) {
     let grade = |d: usize| data.labels()[d];
     for (q, query) in data.queries().enumerate() {
@@ -59,10 +60,10 @@ fn assert_near(found: &[f64], expected: &[f64]) {
     }
 }
 
-/// The distribution written down pair by pair: it sums to one, its potentials are the worths, and its rule weights those of
-/// the formulas.
+/// The distribution computed pair by pair: it sums to one, and gives the same worths and rule weights as the
+/// formulas.
 #[test]
-fn rank_boost_weighs_pairs_as_if_they_were_written_down() {
+fn rank_boost_weights_match_those_computed_pair_by_pair() {
     let data = data(1, 12);
     let weight = |q: usize| data.query(q).weight();
     for spread in [0.0, 3.0, 400.0] {
@@ -102,7 +103,7 @@ fn rank_boost_weighs_pairs_as_if_they_were_written_down() {
     }
 }
 
-/// The share of pairs in the wrong order, ties counting half, weighted as the pairs are.
+/// The weighted fraction of pairs in the wrong order; ties count half.
 fn pair_error(data: &Dataset, scores: &[f64]) -> f64 {
     let (mut wrong, mut all) = (0.0, 0.0);
     each_pair(data, |q, i, j| {
@@ -119,7 +120,7 @@ fn pair_error(data: &Dataset, scores: &[f64]) -> f64 {
     wrong / all
 }
 
-/// Objectives after each round.
+/// The objective after each round.
 #[derive(Default)]
 struct Curve(Vec<f64>, Stop);
 
@@ -167,7 +168,7 @@ fn rank_boosts_pair_error_stays_below_its_product_bound() {
         let mut worths = vec![0.0; data.len()];
         for (after, loss) in scores_by_round(&fitted, &data).iter().zip(&curve.0) {
             pairs.worths(&before, &mut worths);
-            // Documents that the rule picked moved.
+            // The documents that the rule selected have moved.
             let r: f64 = worths
                 .iter()
                 .zip(after.iter().zip(&before))
@@ -229,7 +230,7 @@ fn ndcg_boosts_bound_and_weights_are_those_of_all_pairs() {
 
 /// `α = ½ ln(N/D)` with N and D over all pairs, and M falls by at least `(√N − √D)²`.
 #[test]
-fn ndcg_boosts_step_is_the_closed_form_and_lowers_m_as_promised() {
+fn ndcg_boosts_step_is_the_closed_form_and_lowers_m_by_the_bound() {
     let data = data(6, 15);
     let informed: f64 =
         data.queries().filter(|q| q.labels().iter().any(|l| *l > 0.0)).map(|q| q.weight()).sum();
@@ -284,13 +285,13 @@ fn ndcg_boosts_m_never_rises() {
         assert!(all.windows(2).all(|m| m[1] <= m[0] + 1e-12), "{weak:?} {sample}: {all:?}");
         assert!(all[80] < 0.95 * all[0], "{weak:?} {sample}: {} to {}", all[0], all[80]);
         let (last, _) = plain_bound(&data, &fitted.model.scores(&data).unwrap());
-        assert!((last - all[80]).abs() < 1e-9, "what is told is not M of the model: {last} {}", all[80]);
+        assert!((last - all[80]).abs() < 1e-9, "not M of the model: {last} {}", all[80]);
     }
 }
 
-/// M is told after every round, beside the measure on validation queries too.
+/// M is reported after every round, also if there are validation queries.
 #[test]
-fn m_is_told_with_validation_queries_as_well() {
+fn m_is_reported_with_validation_queries_as_well() {
     #[derive(Default)]
     struct Told(Vec<f64>, Stop);
     impl Watch for Told {
@@ -314,7 +315,7 @@ fn m_is_told_with_validation_queries_as_well() {
     assert!(told.0.iter().zip(&alone.0).all(|(a, b)| (a - b).abs() < 1e-6), "{:?} {:?}", told.0, alone.0);
 }
 
-/// One query, one feature that sorts it without a mistake: D = 0 at once.
+/// One query, one feature that sorts it without a mistake: D = 0 in the first round.
 #[test]
 fn a_rule_without_mistakes_has_a_finite_weight() {
     let perfect = Dataset::dense(vec![3.0, 1.0, 0.0], 1, vec![1.0, 0.0, 0.0], &[3]).unwrap();
@@ -344,7 +345,7 @@ fn plain_fidelity(data: &Dataset, scores: &[f64]) -> f64 {
 }
 
 #[test]
-fn franks_worths_are_the_slopes_of_its_loss() {
+fn franks_worths_are_the_negative_gradient_of_its_loss() {
     let data = data(8, 10);
     for spread in [0.0, 4.0, 800.0] {
         let scores = scores(&data, 9, spread);
@@ -364,7 +365,7 @@ fn franks_worths_are_the_slopes_of_its_loss() {
 }
 
 #[test]
-fn franks_step_is_a_lowest_point_and_its_loss_never_rises() {
+fn franks_step_is_a_minimum_and_its_loss_never_rises() {
     let data = data(10, 20);
     let mut curve = Curve::default();
     let fitted = fit(&FRank { weak: rounds(40, 10) }, &data, &mut curve);
@@ -383,7 +384,7 @@ fn franks_step_is_a_lowest_point_and_its_loss_never_rises() {
     assert_eq!(curve.0.len(), 40);
 }
 
-/// A rule sees only the order of a feature's values.
+/// A rule depends only on the order of a feature's values.
 #[test]
 fn monotone_transforms_of_a_feature_change_no_score() {
     let plain = data(11, 20);
@@ -397,7 +398,8 @@ fn monotone_transforms_of_a_feature_change_no_score() {
     let same = |learner: &dyn Fn(&Dataset) -> Fitted| {
         let scores = |data: &Dataset| learner(data).model.scores(data).unwrap();
         let (a, b) = (scores(&plain), scores(&transformed));
-        // A feature turned round chooses the same documents by the other side of a test, which may shift a query's scores.
+        // A negated feature selects the same documents by the other side of a test, which may shift a query's
+        // scores.
         for query in plain.queries() {
             let (a, b) = (&a[query.range()], &b[query.range()]);
             a.iter().zip(b).for_each(|(x, y)| assert!((x - a[0] - (y - b[0])).abs() < 1e-9));
@@ -433,17 +435,17 @@ fn odd_data_ends_at_once_with_a_note() {
         for fitted in fits {
             assert_eq!((fitted.record.outcome, fitted.record.rounds), (Outcome::Converged, 0));
             assert!(fitted.model.scores(data).unwrap().iter().all(|s| *s == 0.0));
-            assert!(fitted.record.notes[0].contains("say nothing"), "{:?}", fitted.record.notes);
+            assert!(fitted.record.notes[0].contains("contribute nothing"), "{:?}", fitted.record.notes);
         }
     }
 }
 
 #[test]
-fn parameters_out_of_range_are_refused_by_name() {
+fn parameters_out_of_range_are_rejected_by_name() {
     let refused = |learner: NdcgBoost| learner.check().unwrap_err().to_string();
     assert!(refused(NdcgBoost { sample: 1.5, ..NdcgBoost::default() }).contains("sample is 1.5"));
     assert!(refused(NdcgBoost { num_leaves: 1, ..NdcgBoost::default() }).contains("leaves is 1"));
-    assert!(refused(NdcgBoost { rounds: rounds(0, 0), ..NdcgBoost::default() }).contains("rounds is 0"));
+    assert!(refused(NdcgBoost { rounds: rounds(0, 0), ..NdcgBoost::default() }).contains("iterations is 0"));
     assert!(
         refused(NdcgBoost { rounds: rounds(1, 255), ..NdcgBoost::default() }).contains("thresholds is 255")
     );

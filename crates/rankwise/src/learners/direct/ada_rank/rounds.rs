@@ -1,4 +1,4 @@
-//! Rounds of AdaRank: choosing a feature by the weights of queries, and weights by the sum of features.
+//! Rounds of AdaRank: choosing a feature by the query weights, and query weights by the sum of features.
 
 use crate::data::Dataset;
 use crate::learners::direct::columns::Varying;
@@ -10,34 +10,34 @@ use rayon::prelude::*;
 /// A feature that is perfect on all queries would get an infinite `α`; with this mean it gets about 10.
 const HIGHEST_MEAN: f64 = 1.0 - 1e-9;
 
-/// One feature, upwards or downwards.
+/// One feature, ascending or descending.
 struct WeakRanker {
     column: usize,
     sign: f64,
-    /// For each query in which the feature varies, what the measure is above its value for tied documents.
+    /// For each query in which the feature varies, the metric minus its value for tied documents.
     gains: Vec<(usize, f64)>,
 }
 
-/// What a round adds.
+/// The step of a round.
 pub(super) struct Chosen {
     pub column: usize,
-    /// What is added to the column's weight: `±α`, in units of the column.
+    /// The change of the column's weight: `±α`, in units of the column.
     pub step: f64,
 }
 
-/// The sum of features so far, and what the next round needs to know.
+/// The sum of features so far, and the state that the next round needs.
 pub(super) struct Boosted<'a> {
     terrain: Terrain<'a>,
     metric: &'a dyn Metric,
     rankers: Vec<WeakRanker>,
-    /// The measure on each query when all its documents are tied.
+    /// The metric of each query if all its documents are tied.
     tied: Vec<f64>,
     is_scaled: bool,
-    /// `P`: what each query counts in choosing a feature.
+    /// `P`: the weight of each query in choosing a feature.
     pub distribution: Vec<f64>,
     pub weights: Vec<f64>,
     scores: Vec<f64>,
-    /// `E_q(f)` of the sum so far.
+    /// `E_q(f)` of the current sum.
     values: Vec<f64>,
     last_column: Option<usize>,
     in_a_row: u64,
@@ -72,7 +72,7 @@ impl<'a> Boosted<'a> {
         }
     }
 
-    /// Adds the best feature that does not rest; none when there is no feature that is worth anything.
+    /// Adds the best feature that is not excluded; `None` if no feature improves the metric.
     pub fn round(&mut self, repeats: u64) -> Option<Chosen> {
         let is_resting =
             |r: &WeakRanker| repeats > 0 && self.in_a_row >= repeats && self.last_column == Some(r.column);
@@ -97,7 +97,7 @@ impl<'a> Boosted<'a> {
         Some(chosen)
     }
 
-    /// Scores, values and weights of queries with what was chosen.
+    /// Updates scores, metric values and query weights with the chosen feature.
     fn add(&mut self, chosen: &Chosen) {
         let (data, metric) = (self.terrain.data, self.metric);
         self.weights[chosen.column] += chosen.step;
@@ -120,12 +120,12 @@ impl<'a> Boosted<'a> {
         self.distribution.iter_mut().for_each(|p| *p /= total);
     }
 
-    /// The mean of the measure on the training queries.
+    /// The mean of the metric over the training queries.
     pub fn mean(&self) -> f64 {
         self.terrain.mean(&self.values)
     }
 
-    /// What is left out, and why.
+    /// Notes on what is left out, and why.
     pub fn notes(&self) -> Vec<String> {
         self.terrain.notes()
     }
@@ -135,7 +135,7 @@ fn value(metric: &dyn Metric, data: &Dataset, query: usize, scores: &[f64], sort
     metric.value_of_scores(data.query(query).labels(), scores, sorter).unwrap_or(0.0)
 }
 
-/// A column as a weak ranker, upwards and downwards.
+/// A column as two weak rankers, ascending and descending.
 fn both_ways(terrain: &Terrain<'_>, metric: &dyn Metric, tied: &[f64], column: usize) -> [WeakRanker; 2] {
     let (mut varying, mut sorter) = (Varying::default(), Sorter::default());
     terrain.varying(column, &mut varying);

@@ -21,26 +21,26 @@ fn longest_run(columns: &[usize]) -> usize {
     columns.chunk_by(|a, b| a == b).map(<[usize]>::len).max().unwrap_or(0)
 }
 
-/// Three queries of a good and a bad document; average precision is 1 or ½. The first feature is wrong in the last
-/// query, the second in the middle one.
+/// Three queries with a relevant and a non-relevant document; average precision is 1 or ½. The first feature
+/// is wrong in the last query, the second in the middle one.
 fn three_queries() -> Dataset {
     let values = vec![1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
     dataset(Features::Dense { width: 2, values }, vec![1.0, 0.0, 1.0, 0.0, 1.0, 0.0], vec![0, 2, 4, 6])
 }
 
 #[test]
-fn two_rounds_by_hand() {
+fn two_rounds_match_the_calculation_by_hand() {
     let (data, metric) = (three_queries(), parse("map", &Conventions::default()).unwrap());
     let mut boosted = Boosted::new(&data, &*metric, false);
     assert_near(&boosted.distribution, &[1.0 / 3.0; 3]);
-    // φ = (1 + 1 + ½)/3 = 5/6 of both, and the first of equals is taken; α = ½ ln (11/6)/(1/6).
+    // φ = (1 + 1 + ½)/3 = 5/6 for both, and the first of equals is taken; α = ½ ln (11/6)/(1/6).
     let first = boosted.round(5).unwrap();
     assert_eq!(first.column, 0);
     assert_near(&[first.step], &[0.5 * 11_f64.ln()]);
     let (good, bad) = ((-1.0_f64).exp(), (-0.5_f64).exp());
     let total = good + good + bad;
     assert_near(&boosted.distribution, &[good / total, good / total, bad / total]);
-    // The second feature is right in the last query, which now counts most.
+    // The second feature is right in the last query, which now has the largest weight.
     let second = boosted.round(5).unwrap();
     let ratio = (2.0 * good + 1.5 * good + 2.0 * bad) / (0.5 * good);
     assert_eq!(second.column, 1);
@@ -48,9 +48,9 @@ fn two_rounds_by_hand() {
     assert_near(&boosted.weights, &[first.step, second.step]);
 }
 
-/// The theorem of the paper: for measures of at most 1, and with `E(f_0)` taken for 0,
+/// The theorem of the paper: for metrics of at most 1, and with `E(f_0)` taken as 0,
 /// `1 − Σ v E(f_T) ≤ Σ v exp(−E(f_T)) ≤ Π_t exp(−δ_t) √(1 − φ_t²)`, with
-/// `δ_t = min_q E_q(f_t) − E_q(f_{t−1}) − α_t E_q(h_t)`. All but the choice itself is computed afresh.
+/// `δ_t = min_q E_q(f_t) − E_q(f_{t−1}) − α_t E_q(h_t)`. All but the choice itself is computed independently.
 #[test]
 fn the_loss_stays_below_the_bound_of_the_theorem() {
     for seed in 0..5 {
@@ -75,7 +75,7 @@ fn the_loss_stays_below_the_bound_of_the_theorem() {
             let loss = after.iter().map(|e| (-e).exp()).sum::<f64>() / queries;
             let missing = 1.0 - after.iter().sum::<f64>() / queries;
             assert!(missing <= loss && loss <= bound + 1e-12, "round {round}: {missing} {loss} {bound}");
-            // In the first round δ = E(h)(1 − α) ≥ 0, so that the bound is below 1: not an empty claim.
+            // In the first round δ = E(h)(1 − α) ≥ 0, so the bound is below 1 and not vacuous.
             assert!(round > 0 || alpha > 1.0 || bound < 1.0, "{bound}");
             assert_near(&[boosted.mean()], &[1.0 - missing]);
             before = after;
@@ -108,7 +108,7 @@ fn a_query_without_weight_is_a_query_left_out() {
     let kept: Vec<usize> = (0..12).filter(|q| *q != 5 && *q != 11).collect();
     let learner = AdaRank::default();
     let (with, without) = (fit(&learner, &weighted, None), fit(&learner, &data.select_queries(&kept), None));
-    // Standard deviations divide by the number of documents, those left out among them: a common factor.
+    // Standard deviations divide by the number of documents, including those left out: a common factor.
     let factor = weights(&without)[0] / weights(&with)[0];
     let with_all: Vec<f64> = weights(&with).iter().map(|w| w * factor).collect();
     assert_near(&with_all, weights(&without));
@@ -116,7 +116,7 @@ fn a_query_without_weight_is_a_query_left_out() {
 }
 
 #[test]
-fn one_round_takes_the_best_single_feature_either_way() {
+fn one_round_takes_the_best_single_feature_in_either_direction() {
     for seed in 0..10 {
         let data = random_data(seed, 9, 7, 6);
         let single = |c: usize, sign: f64| {
@@ -150,14 +150,14 @@ fn a_perfect_feature_has_a_finite_weight_and_is_the_whole_model() {
 
 #[test]
 fn no_feature_is_chosen_more_often_in_a_row_than_allowed() {
-    // Grades follow the first feature most, so that it is the strong one.
+    // Labels depend mostly on the first feature, which is therefore the strong one.
     let data = random_data(2, 30, 10, 4);
     assert!(longest_run(&chosen_columns(&data, 0, 40)) > 5);
     for repeats in [1, 2, 5] {
         let columns = chosen_columns(&data, repeats, 40);
         assert_eq!((columns.len(), longest_run(&columns)), (40, repeats as usize));
     }
-    // A feature that rests comes back once another was chosen.
+    // An excluded feature comes back once another was chosen.
     assert_eq!(
         chosen_columns(&data, 5, 7)[5..].iter().filter(|c| **c == chosen_columns(&data, 5, 1)[0]).count(),
         1
@@ -215,7 +215,7 @@ fn validation_queries_choose_the_round_and_when_to_stop() {
     let fitted = fit(&learner, &train, Some(&valid));
     let best = figure(&fitted, "best round");
     assert_eq!((fitted.record.outcome, fitted.record.rounds as f64), (Outcome::StoppedEarly, best + 7.0));
-    // The model is what the same training has after that round, and no earlier or later round is better.
+    // The model is that of the same training after that round, and no earlier or later round is better.
     let metric = ndcg();
     let mut boosted = Boosted::new(&train, &*metric, true);
     let mut rounds = Vec::new();
@@ -275,7 +275,7 @@ fn odd_data_stays_finite() {
 }
 
 #[test]
-fn any_measure_of_at_most_one_will_do_and_others_are_refused() {
+fn any_metric_of_at_most_one_is_accepted_and_others_are_rejected() {
     let data = random_data(1, 10, 6, 3);
     let learn = |name: &str| {
         let metric = parse(name, &Conventions::default()).unwrap();
@@ -293,12 +293,12 @@ fn any_measure_of_at_most_one_will_do_and_others_are_refused() {
 }
 
 #[test]
-fn parameters_out_of_range_are_refused_by_name() {
+fn parameters_out_of_range_are_rejected_by_name() {
     let refused = |text: &str| {
         let learner: AdaRank = toml::from_str(text).unwrap();
         learner.check().unwrap_err().to_string()
     };
-    assert!(refused("rounds = 0").contains("`rounds` is 0"));
+    assert!(refused("iterations = 0").contains("`iterations` is 0"));
     assert!(refused("tolerance = -1.0").contains("`tolerance` is -1"));
     assert!(refused("tolerance = nan").contains("`tolerance` is NaN"));
     assert!(AdaRank::default().check().is_ok());

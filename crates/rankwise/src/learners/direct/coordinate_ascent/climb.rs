@@ -1,4 +1,4 @@
-//! Climbing one measure by one coordinate at a time, recomputing only what a step can change.
+//! Maximising one metric along one coordinate at a time, recomputing only what a step can change.
 
 use super::CoordinateAscent;
 use crate::data::Dataset;
@@ -12,35 +12,35 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-/// Queries that one task evaluates; fixed, so that sums do not depend on the number of threads.
+/// Queries per task; constant, so that sums do not depend on the number of threads.
 const QUERIES_PER_CHUNK: usize = 16;
 
 /// A gain below this is rounding, not progress.
 const LEAST_GAIN: f64 = 1e-12;
 
-/// First parts of the random streams' paths.
+/// First parts of the paths of the random streams.
 const START_STREAM: u64 = 1;
 const ORDER_STREAM: u64 = 2;
 
-/// Everything that all climbs from their several starts share.
+/// The data shared by the climbs from all starts.
 pub(super) struct Hill<'a> {
     pub metric: &'a dyn Metric,
     pub terrain: Terrain<'a>,
     seed: u64,
 }
 
-/// Where one climb stands.
+/// The state of one climb.
 #[derive(Clone)]
 pub(super) struct Climb {
     start: u64,
     pub weights: Vec<f64>,
-    /// Scores of all documents by `weights`.
+    /// Scores of all documents with `weights`.
     scores: Vec<f64>,
-    /// The measure on each query by `scores`.
+    /// The metric of each query with `scores`.
     values: Vec<f64>,
     /// The mean of `values`.
     pub height: f64,
-    /// `Σ |weight|·scale`: the length in which steps are measured.
+    /// `Σ |weight|·scale`: the unit of the steps.
     length: f64,
 }
 
@@ -49,8 +49,9 @@ impl<'a> Hill<'a> {
         Hill { metric, terrain: Terrain::new(data, metric), seed }
     }
 
-    /// Start number `start`. The first weighs each feature by its correlation with the grades; the others point in
-    /// random directions. (On OHSUMED, starts with the correlations' signs ended neither higher nor lower.)
+    /// Start number `start`. The first weights each feature by its correlation with the labels; the others
+    /// are random directions. (On OHSUMED, starts with the signs of the correlations ended neither higher nor
+    /// lower.)
     pub fn start(&self, start: u64) -> Climb {
         let mut random = rng::stream(self.seed, &[START_STREAM, start]);
         let mut weight = |c: usize| match self.terrain.scales[c] {
@@ -70,7 +71,7 @@ impl<'a> Hill<'a> {
         climb
     }
 
-    /// Goes once through all coordinates in a random order, unless asked to stop.
+    /// One pass over all coordinates in a random order, unless asked to stop.
     pub fn pass(&self, climb: &mut Climb, pass: u64, learner: &CoordinateAscent, stop: &Stop) {
         let mut varying = Varying::default();
         for column in self.order(climb.start, pass) {
@@ -90,7 +91,7 @@ impl<'a> Hill<'a> {
         order
     }
 
-    /// Changes one weight by the best of the learner's steps, if any is better than none.
+    /// Changes one weight by the best of the candidate steps, if any improves the metric.
     fn move_along(&self, climb: &mut Climb, column: usize, varying: &Varying, learner: &CoordinateAscent) {
         let scale = self.terrain.scales[column];
         let unit = if climb.length > 0.0 { climb.length } else { 1.0 } / scale;
@@ -110,7 +111,7 @@ impl<'a> Hill<'a> {
         climb.length += (climb.weights[column].abs() - before.abs()) * scale;
     }
 
-    /// What each step would add to the mean.
+    /// The gain in the mean for each step.
     fn gains(&self, climb: &Climb, varying: &Varying, steps: &[f64]) -> Vec<f64> {
         let chunks = self.map_chunks(varying, |trial, chunk| {
             let mut gains = vec![0.0; steps.len()];
@@ -129,7 +130,7 @@ impl<'a> Hill<'a> {
         total
     }
 
-    /// `work` on fixed chunks of the varying queries, results in order.
+    /// Runs `work` on fixed chunks of the varying queries and returns the results in order.
     fn map_chunks<T: Send>(
         &self,
         varying: &Varying,
@@ -138,8 +139,8 @@ impl<'a> Hill<'a> {
         varying.queries.par_chunks(QUERIES_PER_CHUNK).map_init(Trial::default, work).collect()
     }
 
-    /// Makes the weights' absolute sum 1 and computes scores, values and height from them afresh: what is reported
-    /// is what the model itself gives, with no rounding left from the many small steps.
+    /// Scales the absolute sum of the weights to 1 and recomputes scores, values and height from them, so
+    /// that the reported value is that of the model itself, without the rounding errors of many small steps.
     fn settle(&self, climb: &mut Climb) {
         normalise(&mut climb.weights);
         climb.length = climb.weights.iter().zip(&self.terrain.scales).map(|(w, s)| w.abs() * s).sum();
@@ -160,7 +161,7 @@ impl<'a> Hill<'a> {
     }
 }
 
-/// Memory for trying steps.
+/// Buffers for trying steps.
 #[derive(Default)]
 struct Trial {
     scores: Vec<f64>,
@@ -168,7 +169,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// The measure on query `q` after a step along the column whose values there start at `start`.
+    /// The metric of query `q` after a step along the column whose values there start at `start`.
     fn value(
         &mut self,
         hill: &Hill<'_>,
@@ -185,7 +186,7 @@ impl Trial {
     }
 }
 
-/// The step of greatest gain, the shorter of equals; none when no step gains anything.
+/// The step with the highest gain, the shorter of equals; `None` if no step gains anything.
 pub(super) fn best_step(steps: &[f64], gains: &[f64]) -> Option<f64> {
     let better = |a: &(f64, f64), b: &(f64, f64)| a.1 > b.1 || (a.1 == b.1 && a.0.abs() < b.0.abs());
     let pairs = steps.iter().copied().zip(gains.iter().copied());

@@ -9,8 +9,8 @@ fn fit(learner: &CoordinateAscent, train: &Dataset, valid: Option<&Dataset>) -> 
     learner.fit(&Task { valid, ..Task::new(train, &*ndcg(), 3) }, &mut Silent::default()).unwrap()
 }
 
-/// With two features only the angle matters, and the measure changes only where two documents of a query change
-/// places: a value between every two neighbouring such angles is a value everywhere.
+/// With two features only the angle matters, and the metric changes only where two documents of a query swap:
+/// one angle between every two neighbouring such angles covers all values.
 fn best_over_all_angles(data: &Dataset) -> f64 {
     let turn = std::f64::consts::TAU;
     let mut angles = Vec::new();
@@ -38,7 +38,7 @@ fn two_features_reach_the_best_of_all_angles() {
     }
 }
 
-/// Passes as the text describes them: every candidate's scores from the weights, for all queries.
+/// Passes as described in the documentation: every candidate's scores from the weights, for all queries.
 fn plain_passes(
     data: &Dataset,
     hill: &Hill<'_>,
@@ -75,7 +75,7 @@ fn plain_passes(
 }
 
 #[test]
-fn recomputing_only_what_changed_is_the_same_as_recomputing_all_and_never_goes_down() {
+fn partial_updates_match_full_recomputation_and_the_metric_never_falls() {
     let learner = CoordinateAscent { step: 0.013, ..Default::default() };
     for seed in 0..3 {
         let data = random_data(seed, 20, 7, 5);
@@ -145,7 +145,7 @@ fn a_query_without_weight_is_a_query_left_out() {
 }
 
 #[test]
-fn a_query_that_the_measure_skips_is_a_query_left_out() {
+fn a_query_for_which_the_metric_is_undefined_is_left_out() {
     let data = changed(&random_data(8, 12, 6, 4), |p| p.labels[30..36].fill(0.0));
     let relevant: Vec<usize> =
         data.queries().filter(|q| q.labels().iter().any(|l| *l > 0.0)).map(|q| q.index()).collect();
@@ -220,7 +220,7 @@ fn a_request_to_stop_keeps_the_best_so_far() {
 }
 
 #[test]
-fn parameters_out_of_range_are_refused_by_name() {
+fn parameters_out_of_range_are_rejected_by_name() {
     let refused = |text: &str| {
         let learner: CoordinateAscent = toml::from_str(text).unwrap();
         learner.check().unwrap_err().to_string()

@@ -1,5 +1,5 @@
-//! Linear models of convex losses, to a certified duality gap: cutting planes or, where the loss has a second derivative,
-//! truncated Newton steps.
+//! Linear models of convex losses, solved to a certified duality gap: by cutting planes or, if the loss has a
+//! second derivative, by truncated Newton steps.
 
 use super::{LinearParameters, RegularizationPath};
 use crate::learners::{Fitted, Task};
@@ -21,7 +21,7 @@ pub(super) fn fit(
     fits(&linear.risk(loss, task), &[linear.c], linear, watch).remove(0)
 }
 
-/// The linear models for each C in turn, each starting from the planes of those before.
+/// The linear models for each C in turn, each starting from the cutting planes of those before.
 pub(super) fn fit_path(
     loss: impl QueryLoss,
     cs: &[f64],
@@ -35,7 +35,7 @@ pub(super) fn fit_path(
     RegularizationPath { loss_of_zero, fits: fits(&risk, cs, linear, watch) }
 }
 
-/// One fit per C. If asked to stop, the last one is the one that was interrupted.
+/// One fit per C. If a stop was requested, the last fit is the interrupted one.
 fn fits<L: QueryLoss>(
     risk: &LinearRisk<'_, L>,
     cs: &[f64],
@@ -77,7 +77,7 @@ fn fitted<L: QueryLoss>(risk: &LinearRisk<'_, L>, fit: &CertifiedFit, mut record
     Fitted { model: Model::linear(weights, 0.0), record }
 }
 
-/// How the weights of least `½‖w‖² + C·R(w)` were found.
+/// The record of how the weights that minimise `½‖w‖² + C·R(w)` were found.
 pub(in crate::learners) fn record(fit: &CertifiedFit, asked: &LinearParameters, stop: &Stop) -> Record {
     let mut notes = Vec::new();
     let outcome = match (fit.converged, stop.requested()) {
@@ -101,19 +101,20 @@ pub(in crate::learners) fn record(fit: &CertifiedFit, asked: &LinearParameters, 
 fn why_zero(fit: &CertifiedFit, outcome: Outcome) -> &'static str {
     match outcome {
         _ if fit.primal == 0.0 => {
-            "no training query prefers one document to another, so the model gives every document the same score"
+            "no training query prefers one document to another, so the model gives every document the same \
+             score"
         }
         Outcome::Converged if fit.gap() <= CERTAIN => {
-            "zero weights have the smallest loss, so the model gives every document the same score; try another \
-             loss, or cleaner data"
+            "zero weights have the smallest loss, so the model gives every document the same score; try \
+             another loss, or cleaner data"
         }
         Outcome::Converged => {
-            "zero weights are within the tolerance of the optimum, so the model gives every document the same score; \
-             try a larger c or a smaller tolerance"
+            "zero weights are within the tolerance of the optimum, so the model gives every document the \
+             same score; try a larger c or a smaller tolerance"
         }
         _ => {
-            "no weights better than zero have been found yet, so the model gives every document the same score; \
-             allow more iterations"
+            "no weights better than zero have been found yet, so the model gives every document the same \
+             score; allow more iterations"
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Linear models of any loss: the weights of least `½‖w‖² + C·R(w)`, by the optimiser that fits the loss.
+//! Linear models of any loss: the weights that minimise `½‖w‖² + C·R(w)`, by the optimiser that suits the
+//! loss.
 
 mod certified;
 mod smooth;
@@ -27,7 +28,7 @@ pub struct LinearParameters {
     pub iterations: u64,
     /// When to stop, above 0 and below 1: at this relative duality gap (max-margin losses) or this norm of the gradient relative to the start (smooth losses).
     pub tolerance: f64,
-    /// Whether ½‖w‖² is taken with features in units of their standard deviations; false for the features as they are.
+    /// Whether features are divided by their standard deviations in ½‖w‖²; false for the features as they are.
     pub scale: bool,
 }
 
@@ -38,7 +39,7 @@ impl Default for LinearParameters {
 }
 
 impl LinearParameters {
-    /// The usual values for a smooth loss, with a C of its own.
+    /// The defaults for a smooth loss, with another C.
     pub const fn smooth(c: f64) -> LinearParameters {
         LinearParameters { c, iterations: 200, tolerance: 1e-4, scale: true }
     }
@@ -50,7 +51,7 @@ impl LinearParameters {
         check_at_least("iterations", self.iterations, 1)
     }
 
-    /// The mean loss of a linear model over the training queries, in the units that `scale` asks for.
+    /// The mean loss of a linear model over the training queries, in the units selected by `scale`.
     pub(in crate::learners) fn risk<'a, L: QueryLoss>(&self, loss: L, task: &Task<'a>) -> LinearRisk<'a, L> {
         let risk = LinearRisk::new(task.train, loss, task.seed);
         if self.scale { risk.scaled() } else { risk }
@@ -99,10 +100,10 @@ impl<L: LossSource + ?Sized> LossScorer<L> for LinearParameters {
 #[serde(default)]
 #[schemars(inline)]
 pub struct LambdaLinearParameters {
-    /// How the weights are found for one order of the documents.
+    /// How the weights are optimised for one order of the documents.
     #[serde(flatten)]
     pub linear: LinearParameters,
-    /// How often the order of the documents, by which pairs are weighted, is taken again, at least 1.
+    /// Number of times that pairs are weighted again by the current order of the documents, at least 1.
     pub reorderings: u64,
 }
 
@@ -130,11 +131,11 @@ impl<L: LossSource + ?Sized> LossScorer<L> for LambdaLinearParameters {
 pub struct RegularizationPath {
     /// The mean loss of zero weights.
     pub loss_of_zero: f64,
-    /// One model per C; fewer, the last one interrupted, if training was asked to stop.
+    /// One model per C. If a stop was requested, there are fewer and the last one is interrupted.
     pub fits: Vec<Fitted>,
 }
 
-/// Reports the queries that a loss leaves out, where there are any.
+/// A note about the queries that a loss skips, if there are any.
 pub(in crate::learners) fn skipped_note(skipped: usize) -> Option<String> {
     (skipped > 0).then(|| format!("queries skipped because they prefer no document to another: {skipped}"))
 }

@@ -1,9 +1,9 @@
-//! Linear models of smooth losses: the weights of least `½‖w‖² + C·R(w)` by L-BFGS.
+//! Linear models of smooth losses: the weights that minimise `½‖w‖² + C·R(w)`, by L-BFGS.
 //!
-//! A convex risk has one minimum, searched for from zero weights. For a non-convex one the search starts at the
-//! minimum of ListNet's convex risk at the same C, since of several minima the one near a good order is wanted.
-//! λ-gradients are not the derivative of any function, but with the order of the documents fixed they are that of a
-//! convex one: that is lowered a little, then the order is taken again.
+//! A convex risk has one minimum, searched for from zero weights. A non-convex risk may have several, of
+//! which one near a good order is wanted, so the search starts at the minimum of ListNet's convex risk with
+//! the same C. λ-gradients are not the derivative of any function, but with the order of the documents fixed
+//! they are that of a convex one: that is lowered a little, then the order is updated.
 
 use super::LinearParameters;
 use crate::learners::validation::mean_metric;
@@ -14,7 +14,7 @@ use crate::models::{Model, Outcome, Record};
 use crate::solvers::{Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized, Termination};
 use crate::watch::Watch;
 
-/// The relative norm of the gradient at which a minimum that is only a stage on the way counts as found.
+/// Relative norm of the gradient at which an intermediate minimum counts as found.
 const ROUGH: f64 = 1e-2;
 
 impl LinearParameters {
@@ -46,7 +46,7 @@ pub(super) fn fit_non_convex(
     fit_from(start, done, loss, linear, task, watch)
 }
 
-/// Goes on from weights that took `done` iterations to find.
+/// Continues from weights that took `done` iterations to find.
 fn fit_from(
     start: Vec<f64>,
     done: u64,
@@ -63,8 +63,9 @@ fn fit_from(
     fitted(&risk, fit, watch)
 }
 
-/// Fits a linear model by λ-gradients: `reorderings` times the loss is lowered with pairs weighted by the order that the
-/// current weights give. Validation queries, where there are any, choose among these models by the metric.
+/// Fits a linear model by λ-gradients: `reorderings` times, the loss is lowered with pairs weighted by the
+/// order under the current weights. Validation queries, if there are any, choose among these models by the
+/// metric.
 pub(super) fn fit_reweighted(
     loss: impl Reweighted,
     reorderings: u64,
@@ -98,7 +99,7 @@ pub(super) fn fit_reweighted(
     fitted(&risk, LbfgsFit { rounds, evaluations, ..fit }, watch)
 }
 
-/// Near the minimum of ListNet's risk, and how many iterations led there; at most half of those allowed.
+/// Weights near the minimum of ListNet's risk, and the iterations they took; at most half of those allowed.
 fn warm_start(linear: &LinearParameters, task: &Task<'_>, watch: &mut dyn Watch) -> (Vec<f64>, u64) {
     let risk = linear.risk(ListNet, task);
     let objective = Regularized { risk: &risk, c: linear.c };
