@@ -54,7 +54,26 @@ pub(crate) fn notes(notes: &[String]) {
 
 /// Prints what went wrong, and why.
 pub(crate) fn error(error: &anyhow::Error) {
-    message(AnsiColor::Red, "error", &sentence(error));
+    let text = sentence(error);
+    message(AnsiColor::Red, "error", &text);
+    if let Some(hint) = hint(&text) {
+        message(AnsiColor::Cyan, "hint", &hint);
+    }
+}
+
+/// The flag that helps, since the library's errors know no flags.
+fn hint(error: &str) -> Option<String> {
+    let flag = if error.contains("with the option `group`") {
+        "--group".to_owned()
+    } else if let Some((_, id)) = error.split_once("read it with the first id ") {
+        format!("--first-id {id}")
+    } else if error.contains("is not a parameter of") {
+        let (_, scorers) = error.split_once("but with scorer ")?;
+        format!("--scorer {}", scorers.split(' ').next()?)
+    } else {
+        return None;
+    };
+    Some(format!("use {flag}"))
 }
 
 /// The messages of an error and its causes, without causes that the message before repeats.

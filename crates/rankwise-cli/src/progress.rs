@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar as Bar, ProgressDrawTarget, ProgressStyle};
 use rankwise::experiment::JobDone;
-use rankwise::watch::{Step, Stop, Watch};
+use rankwise::watch::{Progress, Stop, Watch};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 impl Watch for ProgressBar {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         if self.bar.position() == 0 {
             // The bar appears with the first step: a search with a bar of its own may come before.
             self.bar.set_draw_target(target());

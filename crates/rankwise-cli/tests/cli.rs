@@ -338,7 +338,7 @@ fn mistakes_are_explained_in_a_sentence_with_exit_code_2() {
         ("evl data.txt", "eval"),
         ("study c-paht -o s", "did you mean `c-path`?"),
         ("study c-path --learner svm-acu -o s", "did you mean `svm-auc`?"),
-        ("study c-path --learner regression --train data.txt -o s", "regression cannot be followed along C"),
+        ("study c-path --learner regression --train data.txt -o s", "regression has no path along C"),
         ("study c-path --train data.txt --set treshold=2 -o s", "did you mean `threshold`?"),
         ("study c-path --train data.txt --from 10 --to 1 -o s", "from 10 to 1"),
         ("study c-path --train data.txt --values 1,0 -o s", "c is 0"),

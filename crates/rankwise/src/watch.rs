@@ -36,7 +36,7 @@ impl Stop {
 
 /// Progress of a long computation, as reported to a [`Watch`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step<'a> {
+pub struct Progress<'a> {
     /// Steps done so far.
     pub done: u64,
     /// Steps expected in all, if known.
@@ -50,7 +50,7 @@ pub struct Step<'a> {
 /// Receives progress and can ask to stop. Results never depend on it, except by stopping early.
 pub trait Watch {
     /// Called after each step.
-    fn step(&mut self, step: Step<'_>);
+    fn step(&mut self, step: Progress<'_>);
     /// The flag that long loops check.
     fn stop(&self) -> &Stop;
 }
@@ -60,7 +60,7 @@ pub trait Watch {
 pub struct Silent(pub Stop);
 
 impl Watch for Silent {
-    fn step(&mut self, _: Step<'_>) {}
+    fn step(&mut self, _: Progress<'_>) {}
 
     fn stop(&self) -> &Stop {
         &self.0

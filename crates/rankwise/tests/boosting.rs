@@ -7,7 +7,7 @@ use rankwise::learners::boosting::Checkpoint;
 use rankwise::metrics::{Conventions, Metric, evaluate, parse};
 use rankwise::models::{Model, Outcome, Ranker};
 use rankwise::recipe::Start;
-use rankwise::watch::{Silent, Step, Stop, Watch};
+use rankwise::watch::{Progress, Silent, Stop, Watch};
 use std::path::Path;
 use toml::Table;
 
@@ -75,7 +75,7 @@ struct Killed<'a> {
 }
 
 impl Watch for Killed<'_> {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         if step.done == self.at {
             self.found = std::fs::read(self.path).ok();
         }
@@ -115,7 +115,7 @@ struct Steps {
 }
 
 impl Watch for Steps {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         self.done.push(step.done);
         if self.done.len() == 5 && step.total == Some(14) && step.done == 5 {
             self.stop.request();
@@ -146,7 +146,7 @@ struct LosesItsDisk<'a> {
 }
 
 impl Watch for LosesItsDisk<'_> {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         if step.done == 5 {
             std::fs::remove_dir_all(self.directory).unwrap();
         }

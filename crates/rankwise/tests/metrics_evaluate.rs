@@ -73,7 +73,7 @@ fn scores_that_are_not_numbers_are_refused_by_name() {
     let metrics = parse_list("map", &Conventions::default()).unwrap();
     scores[3] = f64::NAN;
     let error = evaluate(&data, &scores, &metrics).unwrap_err().to_string();
-    assert_eq!(error, "the score of document 2 (`d`) of query `empty` is not a number");
+    assert_eq!(error, "the score of document 2 (`d`) of query `2` is not a number");
     let error = evaluate(&data, &scores[1..], &metrics).unwrap_err().to_string();
     assert_eq!(error, "there are 5 scores for 6 documents");
 }

@@ -10,7 +10,7 @@ use rankwise::rng;
 use rankwise::solvers::{
     Bundle, CertifiedFit, Curvature, Lbfgs, LinearRisk, NewtonCg, Objective, Regularized, Termination,
 };
-use rankwise::watch::{Silent, Step, Stop, Watch};
+use rankwise::watch::{Progress, Silent, Stop, Watch};
 
 const WIDTH: usize = 4;
 const SIZES: [usize; 5] = [5, 8, 2, 6, 4];
@@ -186,7 +186,7 @@ fn hessian_products_are_slopes_of_the_gradient() {
 struct StopsAfter(u64, Stop);
 
 impl Watch for StopsAfter {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         if step.done >= self.0 {
             self.1.request();
         }

@@ -9,7 +9,7 @@ use rankwise::learners::{self, LEARNERS};
 use rankwise::metrics::{Conventions, Metric, parse_list};
 use rankwise::models::Record;
 use rankwise::recipe::{Recipe, Start};
-use rankwise::watch::{Silent, Step, Stop, Watch};
+use rankwise::watch::{Progress, Silent, Stop, Watch};
 use std::fs;
 
 fn data(seed: u64) -> Dataset {
@@ -106,7 +106,7 @@ impl After {
 }
 
 impl Watch for After {
-    fn step(&mut self, _: Step<'_>) {
+    fn step(&mut self, _: Progress<'_>) {
         self.done += 1;
         if self.done >= self.most {
             self.stop.request();
@@ -166,7 +166,7 @@ fn a_study_refuses_what_it_cannot_run() {
     assert!(refused(&|s| s.learners = vec![svm, regression]).contains("regression has no path along C"));
     assert!(refused(&|s| s.learners = vec![svm, svm]).contains("svm-auc is named twice"));
     assert!(refused(&|s| s.values = vec![1.0, -1.0]).contains("c is -1"));
-    assert!(refused(&|s| s.set = toml::toml! { c = 1.0 }).contains("c is what study c-path varies"));
+    assert!(refused(&|s| s.set = toml::toml! { c = 1.0 }).contains("study c-path varies c"));
     assert!(refused(&|s| s.set = toml::toml! { gapp = 0.1 }).contains("did you mean"));
     assert!(refused(&|s| s.set = toml::toml! { gap = 7.0 }).contains("tolerance is 7"));
 }
@@ -181,7 +181,7 @@ fn studies_of_conditional_models_refuse_what_they_cannot_run() {
     };
     let [svm, mle, l3] = ["svm-auc", "mle", "l3"].map(|name| learners::find(name).unwrap());
     for name in ["sample-size", "restart-skew", "loss-smear", "exact-sampled", "score-loss"] {
-        assert!(refused(name, &|s| s.learners = vec![svm]).contains("svm-auc is no conditional model"));
+        assert!(refused(name, &|s| s.learners = vec![svm]).contains("svm-auc is not a conditional model"));
         assert!(refused(name, &|s| s.set = toml::toml! { c = 0.0 }).contains("c is 0"));
     }
     assert!(refused("sample-size", &|s| s.values = vec![2.5]).contains("samples is 2.5"));

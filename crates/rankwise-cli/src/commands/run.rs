@@ -3,7 +3,9 @@ use crate::{interrupt, leaderboard, output};
 use anyhow::{Context, Result};
 use clap::Args;
 use rankwise::experiment::directory::{FILES, REPORT, remove_journal, write_results};
-use rankwise::experiment::{ChosenModel, Experiment, Findings, Observer, RunOptions, Spec, Times, TrainCommand};
+use rankwise::experiment::{
+    ChosenModel, Experiment, Findings, Observer, RunOptions, Spec, Times, TrainCommand,
+};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

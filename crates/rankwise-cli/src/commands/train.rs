@@ -64,8 +64,7 @@ impl Train {
         let ranker = interrupt::stoppable(|stop| {
             let mut progress = ProgressBar::new(trainer.learner(), stop);
             trainer.fit_prepared(&train, valid.as_ref(), start, &mut progress)
-        })
-        .map_err(hint)?;
+        })?;
         if ranker.record.outcome == Outcome::Interrupted && ranker.record.rounds == 0 {
             let message = "stopped before the first iteration ended; nothing was written";
             return Err(Error::interrupted(message).into());
@@ -137,11 +136,4 @@ fn outcome(ranker: &Ranker, on_train: Option<f64>, on_valid: Option<f64>) -> Str
     }
     text.push('.');
     text
-}
-
-/// Adds which flag helps to errors of the library, which knows no flags.
-fn hint(error: Error) -> anyhow::Error {
-    let about_normalisation = error.message().contains("another normalisation");
-    let error = anyhow::Error::from(error);
-    if about_normalisation { error.context("--normalize does not fit --start") } else { error }
 }

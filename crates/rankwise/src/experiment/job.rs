@@ -10,7 +10,7 @@ use crate::metrics::{Metric, evaluate};
 use crate::models::{Outcome, Ranker};
 use crate::rank::Ranking;
 use crate::recipe::{Start, Trainer};
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -226,7 +226,7 @@ impl Recorder {
 }
 
 impl Watch for Recorder {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         if self.what != step.what {
             self.what = step.what.to_owned();
         }
@@ -257,7 +257,7 @@ mod tests {
     fn a_long_curve_is_thinned_evenly() {
         let mut recorder = Recorder::new(Stop::default());
         for done in 0..10_000 {
-            recorder.step(Step { done, total: None, what: "x", value: done as f64 });
+            recorder.step(Progress { done, total: None, what: "x", value: done as f64 });
         }
         let curve = recorder.curve().unwrap();
         assert!((150..=CURVE_POINTS).contains(&curve.points.len()), "{}", curve.points.len());

@@ -92,7 +92,7 @@ pub fn pooled(data: &[DataValues<'_>], terms: &StandingTerms<'_>) -> Result<Stan
     let mut query_folds = Vec::new();
     let mut query_ids = Vec::new();
     for one in data {
-        let first = query_folds.iter().max().map_or(0, |last| last + 1);
+        let first = query_folds.iter().max().map_or(0, |last: &usize| last + 1);
         query_folds.extend(one.query_folds.iter().map(|fold| first + fold));
         query_ids.extend(one.query_ids.iter().map(|id| format!("{}/{id}", one.name)));
     }

@@ -2,7 +2,9 @@
 //! learner.
 
 use super::loss::{CustomLoss, LossLearner};
-use super::parameters::{Parameter, Parameters, aliases_of, by_canonical_name, described, overlaid, table_of};
+use super::parameters::{
+    Parameter, Parameters, aliases_of, by_canonical_name, described, overlaid, table_of,
+};
 use super::scorers::{LinearParameters, LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use super::{Fitted, LEARNERS, Learner, LossKind, RegularizationPath, Task};
 use crate::card::{self, Card};

@@ -157,12 +157,15 @@ impl<L: LossLearner> LossSource for L {
     }
 }
 
+/// Makes a loss from the training data.
+type MakeLoss = dyn Fn(&Dataset) -> Result<LossKind> + Send + Sync;
+
 /// A caller's own loss, made by a closure or from another language.
 #[derive(Clone)]
 pub struct CustomLoss {
     /// Its name in records and files.
     pub name: String,
-    make: Arc<dyn Fn(&Dataset) -> Result<LossKind> + Send + Sync>,
+    make: Arc<MakeLoss>,
 }
 
 impl CustomLoss {

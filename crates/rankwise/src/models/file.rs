@@ -106,6 +106,10 @@ impl Tag {
 
 /// Why the bytes are not a model file: not JSON, not ours, of a newer version, or with a field that does not fit.
 fn why_not(bytes: &[u8], error: serde_json::Error) -> Error {
+    let is_whole = bytes.trim_ascii_end().last() == Some(&b'}');
+    if bytes.trim_ascii_start().first().is_none_or(|first| *first == b'{' && !is_whole) {
+        return Error::model("it is empty or cut short");
+    }
     let tag: Result<Tag> = serde_json::from_slice(bytes).map_err(not_ours);
     match tag.and_then(|tag| tag.check()) {
         Err(reason) => reason,

@@ -14,7 +14,7 @@ use super::certified::CertifiedFit;
 use super::objective::Objective;
 use super::planes::CuttingPlanes;
 use super::vectors::dot;
-use crate::watch::{Step, Watch};
+use crate::watch::{Progress, Watch};
 
 /// How precisely the quadratic problem of a round is solved, as a fraction of the current gap.
 const INNER_FRACTION: f64 = 0.05;
@@ -67,7 +67,7 @@ impl Bundle {
                 best.weights.copy_from_slice(&w);
             }
             let (done, gap) = (best.rounds, best.gap());
-            watch.step(Step { done, total: None, what: "duality gap", value: gap });
+            watch.step(Progress { done, total: None, what: "duality gap", value: gap });
             if !self.is_exact(primal, best.primal) {
                 break;
             }

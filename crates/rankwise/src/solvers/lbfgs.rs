@@ -6,7 +6,7 @@
 use super::line_search::{LineSearch, Trial};
 use super::objective::Objective;
 use super::vectors::{add_scaled, dot};
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use std::collections::VecDeque;
 
 /// The L-BFGS solver and its stopping criteria.
@@ -78,7 +78,7 @@ impl Lbfgs {
         };
         loop {
             let norm = point.norm();
-            watch.step(Step { done: rounds, total: None, what: "gradient norm", value: norm });
+            watch.step(Progress { done: rounds, total: None, what: "gradient norm", value: norm });
             let ending = if !norm.is_finite() || !point.value.is_finite() {
                 Some(Termination::Stalled)
             } else if norm <= self.tolerance * first_norm {

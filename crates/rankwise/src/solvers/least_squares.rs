@@ -12,7 +12,7 @@ use super::conjugate_gradient;
 use super::moments::{Spread, add_all, over_rows};
 use super::positive::solve_positive;
 use crate::data::{Dataset, Row};
-use crate::watch::{Step, Watch};
+use crate::watch::{Progress, Watch};
 
 /// The maximum number of columns for which the Gram matrix is built (8 MiB per piece of rows).
 const DIRECT_WIDTH: usize = 1024;
@@ -133,7 +133,7 @@ impl<'a> RidgeProblem<'a> {
         let stop = watch.stop().clone();
         let (solution, rounds, residual) =
             conjugate_gradient(apply, &right, TOLERANCE, limit, |done, value| {
-                watch.step(Step { done, total: None, what: "residual", value });
+                watch.step(Progress { done, total: None, what: "residual", value });
                 !stop.requested()
             });
         self.in_data_units(solution, 0, rounds, residual <= TOLERANCE)

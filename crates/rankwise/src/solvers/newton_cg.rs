@@ -14,7 +14,7 @@ use super::conjugate_gradient;
 use super::line_search::{LineSearch, Trial};
 use super::objective::{Curvature, Objective, Regularized};
 use super::vectors::{add_scaled, dot};
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 
 /// The relative residual at which conjugate gradients stop at first. Later it shrinks with the square root of the
 /// gradient norm.
@@ -44,7 +44,7 @@ impl NewtonCg {
             let squared = dot(&gradient, &gradient);
             dual = f64::max(dual, value - 0.5 * squared);
             let mut fit = CertifiedFit { weights: Vec::new(), primal: value, dual, rounds, converged: false };
-            watch.step(Step { done: rounds, total: None, what: "duality gap", value: fit.gap() });
+            watch.step(Progress { done: rounds, total: None, what: "duality gap", value: fit.gap() });
             fit.converged = fit.gap() <= self.gap;
             let over = fit.converged || rounds == self.rounds || watch.stop().requested();
             let looseness = LOOSEST.min((squared.sqrt() / first_norm).sqrt());

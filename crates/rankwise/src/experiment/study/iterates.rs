@@ -1,7 +1,7 @@
 //! The weights of L-BFGS after each step.
 
 use crate::solvers::{Lbfgs, Objective};
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use std::sync::{Mutex, PoisonError};
 
 /// Minimises, and gives the start and the weights after each step.
@@ -42,7 +42,7 @@ struct Follower<'a> {
 }
 
 impl Watch for Follower<'_> {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         // A failed line search is reported too, but does not count as a step.
         if step.done == self.found.len() as u64 {
             self.found.push(self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone());

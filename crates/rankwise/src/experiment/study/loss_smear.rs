@@ -11,7 +11,7 @@ use crate::learners::conditional::Conditional;
 use crate::losses::conditional::{RankingSampler, Restarts};
 use crate::losses::structured::is_relevant;
 use crate::rng;
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -69,7 +69,7 @@ fn run(setup: &Setup<'_>, watch: &mut dyn Watch) -> Result<Study> {
             .ok_or_else(|| Error::data("no training query has both relevant and non-relevant documents"))?;
         times.push((starts.clone(), begun.elapsed().as_secs_f64()));
         let total = Some(schemes.len() as u64);
-        watch.step(Step { done: i as u64 + 1, total, what: "mean loss", value: smear.mean });
+        watch.step(Progress { done: i as u64 + 1, total, what: "mean loss", value: smear.mean });
         smears.push(smear);
     }
     if smears.is_empty() {

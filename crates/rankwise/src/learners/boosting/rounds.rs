@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::learners::{FingerprintedCheckpoint, Fitted, Task};
 use crate::models::{Combine, Model, Outcome, Record, TreeEnsemble};
 use crate::trees::Tree;
-use crate::watch::{Step as Progress, Watch};
+use crate::watch::{Progress, Watch};
 
 /// The settings of the loop.
 pub(super) struct Rounds {

@@ -28,7 +28,7 @@ use crate::learners::{Fitted, Learner, Task};
 use crate::metrics::Metric;
 use crate::models::{Model, Outcome, Record};
 use crate::rank::Ranking;
-use crate::watch::{Step, Watch};
+use crate::watch::{Progress, Watch};
 use rounds::{Boosted, Chosen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ impl Learner for AdaRank {
             if self.early_stopping_rounds > 0
                 && progress.rounds - progress.last_gain >= self.early_stopping_rounds
             {
-                break Outcome::StoppedEarly;
+                break if valid.is_some() { Outcome::StoppedEarly } else { Outcome::Converged };
             }
             let Some(chosen) = boosted.round(self.max_repeats) else {
                 break Outcome::Converged;
@@ -101,7 +101,7 @@ impl Learner for AdaRank {
                 None => boosted.mean(),
             };
             progress.note(value, &boosted.weights, self.tolerance);
-            watch.step(Step { done: progress.rounds, total: Some(self.iterations), what: &what, value });
+            watch.step(Progress { done: progress.rounds, total: Some(self.iterations), what: &what, value });
         };
         Ok(finish(progress, outcome, &boosted, task))
     }

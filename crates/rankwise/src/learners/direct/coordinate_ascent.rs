@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use climb::{Climb, Hill};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -92,7 +92,7 @@ impl Learner for CoordinateAscent {
                 .for_each(|c| c.pass(&hill, passes, self, task, &stop));
             passes += 1;
             let value = climbers.iter().map(|c| c.climb.height).fold(f64::MIN, f64::max);
-            watch.step(Step { done: passes, total: Some(u64::from(self.passes)), what: &what, value });
+            watch.step(Progress { done: passes, total: Some(u64::from(self.passes)), what: &what, value });
         }
         let outcome = match (stop.requested(), climbers.iter().all(|c| c.converged)) {
             (true, _) => Outcome::Interrupted,

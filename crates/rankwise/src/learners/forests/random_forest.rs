@@ -15,7 +15,7 @@ use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record, TreeEnsemble};
 use crate::rng;
 use crate::trees::{Binned, Grower, Growth, MAX_BINS, Tree};
-use crate::watch::{Step, Watch};
+use crate::watch::{Progress, Watch};
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ impl Learner for RandomForest {
             let seed = rng::derive(task.seed, &[1, number]);
             trees.push(grower.grow(&bag.slopes, &bag.weights, Some(&bag.rows), seed)?.tree);
             let leaves = trees.last().map_or(0, |tree| tree.values.len());
-            watch.step(Step {
+            watch.step(Progress {
                 done: number + 1,
                 total: Some(self.num_trees),
                 what: "leaves",

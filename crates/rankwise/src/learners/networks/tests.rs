@@ -8,7 +8,7 @@ use crate::losses::{QueryLoss, ScoredQuery, Squared, SquaredPairHinge};
 use crate::metrics::{Conventions, Metric, evaluate, parse};
 use crate::models::{Activation, Model, Outcome};
 use crate::rng;
-use crate::watch::{Silent, Step, Stop, Watch};
+use crate::watch::{Progress, Silent, Stop, Watch};
 use rand::RngExt;
 use serde::Deserialize;
 use toml::Table;
@@ -312,7 +312,7 @@ impl Noting {
 }
 
 impl Watch for Noting {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         self.values.push(step.value);
         if self.values.len() == self.stop_after {
             self.stop.request();
@@ -334,7 +334,7 @@ fn training_stops_early_on_validation_queries_and_keeps_the_best_epoch() {
     let fitted = fit_with("regression", RESTLESS, &train, Some(&valid), &mut watch).unwrap();
     let best = watch.values.iter().copied().fold(f64::MIN, f64::max);
     let epoch = watch.values.iter().position(|&value| value == best).unwrap() + 1;
-    assert_eq!(fitted.record.outcome, Outcome::Converged);
+    assert_eq!(fitted.record.outcome, Outcome::StoppedEarly);
     assert_eq!(fitted.record.rounds as usize, epoch + 7);
     assert_eq!(watch.values.len(), epoch + 7);
     assert_eq!(fitted.record.figures[0], ("best round".into(), epoch as f64));

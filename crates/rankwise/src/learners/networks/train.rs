@@ -16,7 +16,7 @@ use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, ScoredQuery};
 use crate::models::{Model, NeuralNetwork, Outcome, Record};
 use crate::rng;
-use crate::watch::{Step, Watch};
+use crate::watch::{Progress, Watch};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -164,7 +164,7 @@ impl<'a> Trainer<'a> {
     fn diverged(&self, epoch: u64) -> Error {
         let NetworkParameters { learning_rate, weight_decay, .. } = self.network;
         Error::parameter(format!(
-            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate}) or \
+            "the network diverged in epoch {epoch}; try a smaller learning_rate (it is {learning_rate:?}) or \
              weight_decay (it is {weight_decay}), a clip such as 1, or features of a narrower range"
         ))
     }
@@ -304,7 +304,7 @@ impl EpochLoop<'_, '_> {
                 Some(value) => (format!("{} (valid)", self.task.metric.name()), value),
                 None => ("mean loss".to_string(), loss),
             };
-            watch.step(Step { done: epoch, total: Some(network.epochs), what: &what, value });
+            watch.step(Progress { done: epoch, total: Some(network.epochs), what: &what, value });
             let since = self.best.as_ref().map_or(0, |best| epoch - best.epoch);
             if network.early_stopping_rounds > 0 && since >= network.early_stopping_rounds {
                 return Ok(Outcome::StoppedEarly);

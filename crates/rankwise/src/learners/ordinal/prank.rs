@@ -19,7 +19,7 @@ use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, OrdinalModel, Outcome, Record};
 use crate::rng;
 use crate::solvers::FeatureUnits;
-use crate::watch::{Step, Stop, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use rand::seq::SliceRandom;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,12 @@ impl Learner for Prank {
             let Some(mistakes) = mistakes else { break };
             clean = mistakes == 0;
             let value = mistakes as f64 / order.len() as f64;
-            watch.step(Step { done: passes, total: Some(self.passes), what: "fraction of mistakes", value });
+            watch.step(Progress {
+                done: passes,
+                total: Some(self.passes),
+                what: "fraction of mistakes",
+                value,
+            });
         }
         let outcome = match (clean, stop.requested()) {
             (true, _) => Outcome::Converged,

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The element-wise minimum of two feasible `s'` is feasible. So there is one lowest solution, which is optimal for
-//! any `ν ≥ 0`, and going up the grades finds it: with `M` the highest `s'` of the next lower grade, `s'ᵢ = max(sᵢ, M
-//! + Δ)`. Lower grades are then separated as well, because every `Δᵢⱼ` here is at most the sum of the margins
-//! between. A document that is raised ends up a fixed distance above the root of its chain, which was not raised;
+//! any `ν ≥ 0`, and going up the grades finds it: with `M` the highest `s'` of the next lower grade,
+//! `s'ᵢ = max(sᵢ, M + Δ)`. Lower grades are then separated as well, because every `Δᵢⱼ` here is at most the sum of the
+//! margins between. A document that is raised ends up a fixed distance above the root of its chain, which was not raised;
 //! that pair is its contribution to the subgradient.
 
 use crate::card::Card;

@@ -9,7 +9,7 @@ use crate::learners::{Fitted, Learner, Task};
 use crate::metrics::{Conventions, parse};
 use crate::models::{Model, Outcome};
 use crate::rng;
-use crate::watch::{Silent, Step, Stop, Watch};
+use crate::watch::{Progress, Silent, Stop, Watch};
 use rand::RngExt;
 
 /// Queries of several sizes, three labels that depend on the first features with much noise, and query
@@ -125,7 +125,7 @@ fn pair_error(data: &Dataset, scores: &[f64]) -> f64 {
 struct Curve(Vec<f64>, Stop);
 
 impl Watch for Curve {
-    fn step(&mut self, step: Step<'_>) {
+    fn step(&mut self, step: Progress<'_>) {
         self.0.push(step.value);
     }
 
@@ -295,7 +295,7 @@ fn m_is_reported_with_validation_queries_as_well() {
     #[derive(Default)]
     struct Told(Vec<f64>, Stop);
     impl Watch for Told {
-        fn step(&mut self, step: Step<'_>) {
+        fn step(&mut self, step: Progress<'_>) {
             let m = step.what.strip_prefix("M ").and_then(|rest| rest.strip_suffix(", ndcg@5 (valid)"));
             self.0.push(m.expect("no M").parse().unwrap());
         }

@@ -194,7 +194,7 @@ fn odd_data_stays_finite() {
 fn a_request_to_stop_keeps_the_best_so_far() {
     struct StopAfter(u64, Stop);
     impl Watch for StopAfter {
-        fn step(&mut self, step: Step<'_>) {
+        fn step(&mut self, step: Progress<'_>) {
             if step.done >= self.0 {
                 self.1.request();
             }
