@@ -151,9 +151,12 @@ fn the_gradient_of_every_learners_loss_is_right() {
     }
 }
 
+/// The value and gradient of a loss at some scores.
+type LossAt<'a> = dyn Fn(&[f64], &mut [f64]) -> f64 + 'a;
+
 fn check_gradient(name: &str, kind: LossKind, labels: &[f32], scores: &[f64]) {
     let has_kinks = matches!(kind, LossKind::Convex(_));
-    let value: Box<dyn Fn(&[f64], &mut [f64]) -> f64> = match kind {
+    let value: Box<LossAt<'_>> = match kind {
         LossKind::Lambda(loss) => Box::new(move |at: &[f64], gradient: &mut [f64]| {
             let query = ScoredQuery { labels, scores: at, seed: 3 };
             loss.value_and_gradient_in_order(query, scores, gradient)
