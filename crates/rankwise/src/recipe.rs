@@ -270,11 +270,15 @@ impl Trainer {
         start: Start<'_>,
         watch: &mut dyn Watch,
     ) -> Result<Ranker> {
-        if self.normalizer.is_none() {
+        let has_same_columns =
+            |valid: &Dataset| valid.width() == train.width() && valid.columns() == train.columns();
+        if self.normalizer.is_none() && valid.is_none_or(has_same_columns) {
             return self.fit_prepared(train, valid, start, watch);
         }
-        let train = self.prepare(train.clone())?;
-        let valid = valid.map(|valid| self.prepare(valid.clone())).transpose()?;
+        let both = std::iter::once(train).chain(valid).cloned().collect();
+        let mut prepared = Dataset::align_columns(both)?.into_iter().map(|data| self.prepare(data));
+        let train = prepared.next().expect("the training data")?;
+        let valid = prepared.next().transpose()?;
         self.fit_prepared(&train, valid.as_ref(), start, watch)
     }
 

@@ -6,7 +6,7 @@ use crate::data::{
     Cleaner, Dataset, Features, Folds, Normalizer, Query, ReadOptions, SplitOrder, Synth, SyntheticShape,
     read_all, rotation,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -47,7 +47,13 @@ impl PreparedData {
     /// Reads, cleans, normalizes and divides. Every file is parsed once, however many folds use it.
     pub(super) fn load(spec: &DataSpec, seed: u64) -> Result<PreparedData> {
         let within = |e: Error| Error::data(format!("data set `{}`: {e}", spec.name));
-        let Divided { splits, folds, notes } = divided(spec, seed).map_err(within)?;
+        let absent = |e: Error| match &spec.source {
+            Some(source) if e.kind() == ErrorKind::Io => {
+                Error::data(format!("data set `{}`: {e}. {source}", spec.name))
+            }
+            _ => within(e),
+        };
+        let Divided { splits, folds, notes } = divided(spec, seed).map_err(absent)?;
         let read_columns: Vec<_> = splits.iter().map(|s| (s.columns().first_id, s.width())).collect();
         let (mut splits, mut preparation) = (splits, Vec::new());
         if let Some(text) = &spec.clean {

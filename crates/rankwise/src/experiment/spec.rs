@@ -154,6 +154,8 @@ pub struct DataSpec {
     /// The roles of the columns in CSV, TSV and Parquet.
     #[serde(default)]
     pub columns: ColumnRoles,
+    /// Where the data comes from and where to put it, in a sentence: shown when a file is absent.
+    pub source: Option<String>,
     /// The number of the first feature in LETOR text; detected when not given.
     pub first_id: Option<u32>,
 }
@@ -377,6 +379,7 @@ impl DataSpec {
     pub(super) fn without_directories(&self) -> DataSpec {
         let mut plain = self.clone();
         plain.each_path(|path| *path = path.file_name().map(PathBuf::from).unwrap_or_default());
+        plain.source = None;
         plain
     }
 

@@ -3,7 +3,7 @@
 use super::parameters::TreesParameters;
 use super::rounds::{Round, Rounds};
 use super::state::State;
-use super::steps::Step;
+use super::steps::JoinRule;
 use super::target::{MeanLoss, Target};
 use crate::error::Result;
 use crate::learners::{Fitted, Task};
@@ -79,12 +79,12 @@ impl Boost<'_> {
         })
     }
 
-    fn step(&self, task: &Task<'_>) -> Step {
+    fn step(&self, task: &Task<'_>) -> JoinRule {
         let rate = self.parameters.learning_rate;
         match (self.average, self.parameters.dropout) {
-            (Some(factor), _) => Step::Average { factor },
-            (None, 0.0) => Step::Plain { rate },
-            (None, drop) => Step::Dart { rate, drop, seed: rng::derive(task.seed, &[DROP]) },
+            (Some(factor), _) => JoinRule::Average { factor },
+            (None, 0.0) => JoinRule::Plain { rate },
+            (None, drop) => JoinRule::Dart { rate, drop, seed: rng::derive(task.seed, &[DROP]) },
         }
     }
 
@@ -92,7 +92,7 @@ impl Boost<'_> {
     fn round(
         &self,
         state: &mut State<'_>,
-        step: &Step,
+        step: &JoinRule,
         grower: &mut Grower<'_>,
         buffers: &mut Buffers,
         task: &Task<'_>,
@@ -116,8 +116,8 @@ impl Boost<'_> {
             state.trees.push(grown.tree);
         }
         state.weights.push(plan.weight);
-        let measured = state.measure(task, &self.combine);
-        state.note(measured);
+        let value_on_valid = state.evaluate(task, &self.combine);
+        state.note(value_on_valid);
         Ok(grew)
     }
 

@@ -1,7 +1,7 @@
 //! The loop over rounds: its start, its end and the model that is kept.
 
 use super::state::State;
-use super::steps::Step;
+use super::steps::JoinRule;
 use crate::error::{Error, Result};
 use crate::learners::{FingerprintedCheckpoint, Fitted, Task};
 use crate::models::{Combine, Model, Outcome, Record, TreeEnsemble};
@@ -14,7 +14,7 @@ pub(super) struct Rounds {
     pub(super) base: Vec<f64>,
     pub(super) combine: Combine,
     /// How a new tree is combined with those before it.
-    pub(super) step: Step,
+    pub(super) step: JoinRule,
     /// Maximum number of rounds.
     pub(super) most: u64,
     /// Number of rounds without a better value on the validation queries after which to stop; 0 for never.
@@ -86,7 +86,7 @@ impl Rounds {
             Some(Model::Trees(ensemble)) => ensemble,
             Some(_) => return Err(Error::parameter("the model to start from does not consist of trees")),
         };
-        if let Step::Average { .. } = self.step {
+        if let JoinRule::Average { .. } = self.step {
             return Err(Error::parameter("this learner averages its trees and cannot start from a model"));
         }
         if ensemble.width() != task.train.width() {

@@ -55,8 +55,8 @@ impl<'a> State<'a> {
             curve: Vec::new(),
             best: None,
         };
-        if let Some(measured) = state.measure(task, combine).filter(|_| start.is_some()) {
-            state.best = Some((measured, Vec::new()));
+        if let Some(value_on_valid) = state.evaluate(task, combine).filter(|_| start.is_some()) {
+            state.best = Some((value_on_valid, Vec::new()));
         }
         state
     }
@@ -100,16 +100,16 @@ impl<'a> State<'a> {
         }
     }
 
-    pub(super) fn measure(&self, task: &Task<'_>, combine: &Combine) -> Option<f64> {
+    pub(super) fn evaluate(&self, task: &Task<'_>, combine: &Combine) -> Option<f64> {
         let valid = self.valid.as_ref()?;
         Some(mean_metric_of_scores(valid.data, task.metric, &valid.scores(combine)))
     }
 
-    pub(super) fn note(&mut self, measured: Option<f64>) {
-        let Some(measured) = measured else { return };
-        self.curve.push(measured);
-        if self.best.as_ref().is_none_or(|(best, _)| measured > *best) {
-            self.best = Some((measured, self.weights.clone()));
+    pub(super) fn note(&mut self, value_on_valid: Option<f64>) {
+        let Some(value_on_valid) = value_on_valid else { return };
+        self.curve.push(value_on_valid);
+        if self.best.as_ref().is_none_or(|(best, _)| value_on_valid > *best) {
+            self.best = Some((value_on_valid, self.weights.clone()));
         }
     }
 

@@ -14,7 +14,7 @@ use rand::RngExt;
 
 /// How a new tree is combined with those before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Step {
+pub(super) enum JoinRule {
     /// Added with a learning rate.
     Plain {
         /// ρ
@@ -49,19 +49,19 @@ pub(super) struct Plan {
     pub(super) weight: f64,
 }
 
-impl Step {
+impl JoinRule {
     /// The plan of round `round` (from 0).
     pub(super) fn plan(self, round: usize) -> Plan {
         let plain = |weight| Plan { dropped: Vec::new(), keep: 1.0, fade: 1.0, weight };
         match self {
-            Step::Plain { rate } => plain(rate),
-            Step::Dart { rate, drop, seed } => {
+            JoinRule::Plain { rate } => plain(rate),
+            JoinRule::Dart { rate, drop, seed } => {
                 let mut random = rng::stream(seed, &[round as u64]);
                 let dropped: Vec<usize> = (0..round).filter(|_| random.random::<f64>() < drop).collect();
                 let k = dropped.len() as f64;
                 Plan { dropped, keep: k / (k + 1.0), fade: 1.0, weight: rate / (k + 1.0) }
             }
-            Step::Average { factor } => {
+            JoinRule::Average { factor } => {
                 let m = round as f64 + 1.0;
                 Plan { fade: m / (m + 1.0), ..plain(factor / (m + 1.0)) }
             }
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn plans_match_the_calculation_by_hand() {
-        let average = Step::Average { factor: 3.0 }.plan(1);
+        let average = JoinRule::Average { factor: 3.0 }.plan(1);
         assert_eq!((average.fade, average.weight), (2.0 / 3.0, 1.0));
-        assert_eq!(Step::Plain { rate: 0.1 }.plan(7).weight, 0.1);
-        let dart = Step::Dart { rate: 0.5, drop: 0.4, seed: 1 };
+        assert_eq!(JoinRule::Plain { rate: 0.1 }.plan(7).weight, 0.1);
+        let dart = JoinRule::Dart { rate: 0.5, drop: 0.4, seed: 1 };
         assert_eq!(dart.plan(0), Plan { dropped: vec![], keep: 0.0, fade: 1.0, weight: 0.5 });
         let plan = dart.plan(1000);
         let k = plan.dropped.len() as f64;

@@ -7,7 +7,7 @@
 //! where `g` is the derivative of the loss with respect to the score, and `a'` follows from `h`: for relu it
 //! is 1 where `h > 0`, for tanh it is `1 − h²`.
 
-use super::shape::{Packed, Shape};
+use super::shape::{Packed, NetworkLayout};
 use crate::models::Activation;
 use crate::models::network::{Panels, add_transposed, dot, multiply, padded};
 use crate::rng;
@@ -39,7 +39,7 @@ pub(super) struct Pass {
 
 impl Pass {
     /// The buffer for the standardised features of `count` documents.
-    pub(super) fn features(&mut self, shape: &Shape, count: usize) -> &mut [f32] {
+    pub(super) fn features(&mut self, shape: &NetworkLayout, count: usize) -> &mut [f32] {
         self.values.resize_with(shape.layers.len(), Vec::new);
         self.masks.resize_with(shape.layers.len(), Vec::new);
         self.values[0].resize(count * shape.layers[0].stride, 0.0);
@@ -50,7 +50,7 @@ impl Pass {
     /// dropout.
     pub(super) fn forward(
         &mut self,
-        shape: &Shape,
+        shape: &NetworkLayout,
         packed: &Packed,
         weights: &[f32],
         dropout: Option<&Dropout>,
@@ -85,7 +85,7 @@ impl Pass {
     /// to the scores of the documents that just went [`forward`](Pass::forward).
     pub(super) fn backward(
         &mut self,
-        shape: &Shape,
+        shape: &NetworkLayout,
         packed: &Packed,
         weights: &[f32],
         slopes: &[f64],
@@ -99,7 +99,7 @@ impl Pass {
 
     fn backward_block(
         &mut self,
-        shape: &Shape,
+        shape: &NetworkLayout,
         packed: &Packed,
         weights: &[f32],
         slopes: &[f64],

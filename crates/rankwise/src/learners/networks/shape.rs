@@ -8,7 +8,7 @@ use rand::RngExt;
 use std::ops::Range;
 
 /// The layers of a network, including the last one with its single unit.
-pub(super) struct Shape {
+pub(super) struct NetworkLayout {
     pub(super) layers: Vec<Place>,
     pub(super) activation: Activation,
 }
@@ -34,8 +34,8 @@ impl Place {
     }
 }
 
-impl Shape {
-    pub(super) fn new(features: usize, hidden: &[usize], activation: Activation) -> Shape {
+impl NetworkLayout {
+    pub(super) fn new(features: usize, hidden: &[usize], activation: Activation) -> NetworkLayout {
         let (mut inputs, mut at) = (features, 0);
         let mut layers = Vec::new();
         for &outputs in hidden.iter().chain(&[1]) {
@@ -43,7 +43,7 @@ impl Shape {
             (inputs, at) = (outputs, place.biases().end);
             layers.push(place);
         }
-        Shape { layers, activation }
+        NetworkLayout { layers, activation }
     }
 
     /// The number of all weights and biases.
@@ -107,7 +107,7 @@ pub(super) struct PackedLayer {
 
 impl Packed {
     /// Copies the current weights.
-    pub(super) fn fill(&mut self, shape: &Shape, values: &[f32]) {
+    pub(super) fn fill(&mut self, shape: &NetworkLayout, values: &[f32]) {
         self.layers.resize_with(shape.hidden().len(), PackedLayer::default);
         for (place, packed) in shape.hidden().iter().zip(&mut self.layers) {
             let (weights, stride) = (&values[place.weights()], place.stride);

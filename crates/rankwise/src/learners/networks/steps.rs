@@ -8,7 +8,7 @@
 //! Adam is that of `kingma2015adam`, decoupled decay that of `loshchilov2019decoupled`.
 
 use super::parameters::{NetworkParameters, Optimizer, Schedule};
-use super::shape::Shape;
+use super::shape::NetworkLayout;
 use crate::models::network::dot;
 use rayon::prelude::*;
 
@@ -55,7 +55,7 @@ impl<'a> Steps<'a> {
 
     /// One step along `gradient`, which is clipped if it is too long; returns false, without a step, if it is
     /// not finite.
-    pub(super) fn step(&mut self, shape: &Shape, weights: &mut [f32], gradient: &mut [f32]) -> bool {
+    pub(super) fn step(&mut self, shape: &NetworkLayout, weights: &mut [f32], gradient: &mut [f32]) -> bool {
         let norm = dot(gradient, gradient).sqrt();
         if !norm.is_finite() {
             return false;
@@ -75,7 +75,7 @@ impl<'a> Steps<'a> {
         true
     }
 
-    fn decay(&self, shape: &Shape, weights: &mut [f32], rate: f64) {
+    fn decay(&self, shape: &NetworkLayout, weights: &mut [f32], rate: f64) {
         if self.network.weight_decay == 0.0 {
             return;
         }

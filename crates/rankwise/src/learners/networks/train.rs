@@ -6,7 +6,7 @@
 
 use super::parameters::NetworkParameters;
 use super::pass::{Dropout, Pass};
-use super::shape::{Packed, Shape};
+use super::shape::{Packed, NetworkLayout};
 use super::standard::Standard;
 use super::steps::Steps;
 use crate::data::Dataset;
@@ -51,7 +51,7 @@ pub(super) struct Trainer<'a> {
     loss: &'a dyn QueryLoss,
     train: &'a Dataset,
     seed: u64,
-    pub(super) shape: Shape,
+    pub(super) shape: NetworkLayout,
     /// The network before the first step, which holds the standardisation of the features.
     pub(super) begin: NeuralNetwork,
     pub(super) weights: Vec<f32>,
@@ -103,7 +103,7 @@ impl<'a> Trainer<'a> {
         task: &Task<'a>,
     ) -> Result<Trainer<'a>> {
         let train = task.train;
-        let shape = Shape::new(train.width(), &network.layers.0, network.activation);
+        let shape = NetworkLayout::new(train.width(), &network.layers.0, network.activation);
         if shape.len() > MAX_WEIGHTS {
             return Err(Error::parameter(format!(
                 "layers {} need {} weights for {} features; at most {MAX_WEIGHTS} are allowed",
@@ -299,8 +299,8 @@ impl EpochLoop<'_, '_> {
         for epoch in 1..=network.epochs {
             let Some(loss) = self.trainer.epoch(epoch, watch)? else { return Ok(Outcome::Interrupted) };
             (self.epochs, self.last_loss) = (epoch, Some(loss));
-            let measured = self.measure()?;
-            let (what, value) = match measured {
+            let value_on_valid = self.evaluate()?;
+            let (what, value) = match value_on_valid {
                 Some(value) => (format!("{} (valid)", self.task.metric.name()), value),
                 None => ("mean loss".to_string(), loss),
             };
@@ -314,7 +314,7 @@ impl EpochLoop<'_, '_> {
     }
 
     /// The metric on the validation queries, if there are any; the best epoch is kept.
-    fn measure(&mut self) -> Result<Option<f64>> {
+    fn evaluate(&mut self) -> Result<Option<f64>> {
         let Some(valid) = self.task.valid else { return Ok(None) };
         let model = self.trainer.model(&self.trainer.weights);
         let scores = model.and_then(|model| Model::Network(model).scores(valid));

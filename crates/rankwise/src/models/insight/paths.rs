@@ -25,13 +25,13 @@ pub(in crate::models) struct Forest<'a> {
 /// A tree that can be climbed from its leaves.
 struct Climb<'a> {
     tree: &'a Tree,
-    above_node: Vec<Option<Step>>,
-    above_leaf: Vec<Option<Step>>,
+    above_node: Vec<Option<PathStep>>,
+    above_leaf: Vec<Option<PathStep>>,
 }
 
 /// The way from a node to one of its children.
 #[derive(Clone, Copy)]
-struct Step {
+struct PathStep {
     node: usize,
     left: bool,
     /// The fraction of the node's training documents that went this way.
@@ -127,13 +127,13 @@ impl<'a> Climb<'a> {
                     0.0 => 0.5,
                     all => cover(tree, &covers, code) / all,
                 };
-                climb.link(code, Step { node, left, share });
+                climb.link(code, PathStep { node, left, share });
             }
         }
         Ok(climb)
     }
 
-    fn link(&mut self, code: i32, step: Step) {
+    fn link(&mut self, code: i32, step: PathStep) {
         match Child::of(code) {
             Child::Node(node) => self.above_node[node] = Some(step),
             Child::Leaf(leaf) => self.above_leaf[leaf] = Some(step),
@@ -141,7 +141,7 @@ impl<'a> Climb<'a> {
     }
 
     /// The steps from a leaf up to the root.
-    fn steps(&self, leaf: usize) -> impl Iterator<Item = Step> {
+    fn steps(&self, leaf: usize) -> impl Iterator<Item = PathStep> {
         std::iter::successors(self.above_leaf[leaf], |step| self.above_node[step.node])
     }
 
@@ -153,7 +153,7 @@ impl<'a> Climb<'a> {
     /// What the way to `leaf` asks, one condition for each feature.
     fn conditions(&self, leaf: usize, slots: &[usize], conditions: &mut Vec<Condition>) {
         conditions.clear();
-        for Step { node, left, share } in self.steps(leaf) {
+        for PathStep { node, left, share } in self.steps(leaf) {
             let (slot, threshold) = (slots[self.tree.features[node] as usize], self.tree.thresholds[node]);
             let place = conditions.iter().position(|c| c.slot == slot).unwrap_or_else(|| {
                 let (above, at_most) = (f32::NEG_INFINITY, f32::INFINITY);

@@ -89,19 +89,19 @@ fn number(x: f32) -> f64 {
 
 /// A tree as nested objects, written without recursion, since trees may be deep.
 fn nested(tree: &Tree, names: &[String]) -> String {
-    enum Step {
+    enum WalkStep {
         Open { id: usize, depth: usize },
         Put(&'static str),
     }
     let levels = Levels::of(tree);
-    let (mut text, mut steps) = (String::new(), vec![Step::Open { id: 0, depth: 0 }]);
+    let (mut text, mut steps) = (String::new(), vec![WalkStep::Open { id: 0, depth: 0 }]);
     while let Some(step) = steps.pop() {
         let (id, depth) = match step {
-            Step::Put(sign) => {
+            WalkStep::Put(sign) => {
                 text.push_str(sign);
                 continue;
             }
-            Step::Open { id, depth } => (id, depth),
+            WalkStep::Open { id, depth } => (id, depth),
         };
         match levels.order[id] {
             Child::Leaf(leaf) => {
@@ -120,10 +120,10 @@ fn nested(tree: &Tree, names: &[String]) -> String {
                 )
                 .expect("a String takes all that is written");
                 let depth = depth + 1;
-                steps.push(Step::Put("]}"));
-                steps.push(Step::Open { id: no, depth });
-                steps.push(Step::Put(","));
-                steps.push(Step::Open { id: yes, depth });
+                steps.push(WalkStep::Put("]}"));
+                steps.push(WalkStep::Open { id: no, depth });
+                steps.push(WalkStep::Put(","));
+                steps.push(WalkStep::Open { id: yes, depth });
             }
         }
     }

@@ -116,11 +116,11 @@ pub(super) struct TensorType {
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
-    pub shape: Option<Shape>,
+    pub shape: Option<TensorShape>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Shape {
+pub(super) struct TensorShape {
     #[prost(message, repeated, tag = "1")]
     pub dim: Vec<Dimension>,
 }
@@ -181,7 +181,7 @@ impl ValueInfo {
     pub fn rows(name: &str, width: usize) -> ValueInfo {
         let open = Dimension { dim_value: None, dim_param: Some("documents".into()) };
         let fixed = Dimension { dim_value: Some(width as i64), dim_param: None };
-        let shape = Some(Shape { dim: vec![open, fixed] });
+        let shape = Some(TensorShape { dim: vec![open, fixed] });
         let tensor_type = Some(TensorType { elem_type: FLOAT, shape });
         ValueInfo { name: name.into(), r#type: Some(Type { tensor_type }) }
     }

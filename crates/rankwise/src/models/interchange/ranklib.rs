@@ -58,18 +58,18 @@ pub(super) fn text(ensemble: &TreeEnsemble, first_id: u32, out: &mut Exported) -
 
 /// A tree as nested elements, written without recursion, since trees may be deep.
 fn put_splits(tree: &Tree, first_id: u32, lines: &mut Vec<String>) {
-    enum Step {
+    enum WalkStep {
         Open(Child, &'static str),
         Close,
     }
-    let mut steps = vec![Step::Open(tree.root(), "")];
+    let mut steps = vec![WalkStep::Open(tree.root(), "")];
     while let Some(step) = steps.pop() {
-        let Step::Open(child, place) = step else {
+        let WalkStep::Open(child, place) = step else {
             lines.push("</split>".into());
             continue;
         };
         lines.push(format!("<split{place}>"));
-        steps.push(Step::Close);
+        steps.push(WalkStep::Close);
         match child {
             Child::Leaf(leaf) => {
                 lines.push(format!("<output> {} </output>", shown(tree.values[leaf] as f32)))
@@ -77,8 +77,8 @@ fn put_splits(tree: &Tree, first_id: u32, lines: &mut Vec<String>) {
             Child::Node(node) => {
                 lines.push(format!("<feature> {} </feature>", tree.features[node] + first_id));
                 lines.push(format!("<threshold> {} </threshold>", shown(tree.thresholds[node])));
-                steps.push(Step::Open(Child::of(tree.right[node]), " pos=\"right\""));
-                steps.push(Step::Open(Child::of(tree.left[node]), " pos=\"left\""));
+                steps.push(WalkStep::Open(Child::of(tree.right[node]), " pos=\"right\""));
+                steps.push(WalkStep::Open(Child::of(tree.left[node]), " pos=\"left\""));
             }
         }
     }

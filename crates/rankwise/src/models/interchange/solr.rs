@@ -82,19 +82,19 @@ fn trees_parameters(trees: &[Tree], names: &[String], notes: &mut Vec<String>) -
 
 /// A tree as nested objects, written without recursion, since trees may be deep.
 fn nested(tree: &Tree, names: &[String], told: bool) -> String {
-    enum Step {
+    enum WalkStep {
         Open(Child),
         Put(&'static str),
     }
     let mut text = String::from("{\"weight\":\"1\",\"root\":");
-    let mut steps = vec![Step::Put("}"), Step::Open(tree.root())];
+    let mut steps = vec![WalkStep::Put("}"), WalkStep::Open(tree.root())];
     while let Some(step) = steps.pop() {
         match step {
-            Step::Put(sign) => text.push_str(sign),
-            Step::Open(Child::Leaf(leaf)) => {
+            WalkStep::Put(sign) => text.push_str(sign),
+            WalkStep::Open(Child::Leaf(leaf)) => {
                 text.push_str(&json!({ "value": shown(tree.values[leaf] as f32) }).to_string());
             }
-            Step::Open(Child::Node(node)) => {
+            WalkStep::Open(Child::Node(node)) => {
                 let name = Value::from(names[tree.features[node] as usize].as_str());
                 let threshold = Value::from(shown(before_slack(tree.thresholds[node])));
                 write!(text, "{{\"feature\":{name},\"threshold\":{threshold},")
@@ -104,10 +104,10 @@ fn nested(tree: &Tree, names: &[String], told: bool) -> String {
                     write!(text, "\"missing\":\"{side}\",").expect("a String takes all that is written");
                 }
                 text.push_str("\"left\":");
-                steps.push(Step::Put("}"));
-                steps.push(Step::Open(Child::of(tree.right[node])));
-                steps.push(Step::Put(",\"right\":"));
-                steps.push(Step::Open(Child::of(tree.left[node])));
+                steps.push(WalkStep::Put("}"));
+                steps.push(WalkStep::Open(Child::of(tree.right[node])));
+                steps.push(WalkStep::Put(",\"right\":"));
+                steps.push(WalkStep::Open(Child::of(tree.left[node])));
             }
         }
     }

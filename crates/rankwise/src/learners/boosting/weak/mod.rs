@@ -17,7 +17,7 @@ pub mod rank_boost;
 mod tests;
 
 use super::rounds::{Round, Rounds};
-use super::steps::Step;
+use super::steps::JoinRule;
 use crate::error::{Error, Result};
 use crate::learners::parameters::check_at_least;
 use crate::learners::{Fitted, Task};
@@ -97,7 +97,7 @@ fn fit<T: WeakTarget>(
     let rounds = Rounds {
         base: vec![0.0],
         combine: Combine::Sum,
-        step: Step::Plain { rate: 1.0 },
+        step: JoinRule::Plain { rate: 1.0 },
         most: weak_rounds.iterations,
         patience: weak_rounds.early_stopping_rounds,
     };
@@ -126,7 +126,7 @@ fn fit<T: WeakTarget>(
         state.add_to_valid(0, &rule.tree, 1.0);
         state.trees.push(rule.tree);
         state.weights.push(1.0);
-        state.note(state.measure(task, &Combine::Sum));
+        state.note(state.evaluate(task, &Combine::Sum));
         let after = target.worths(&state.train.outputs[0], &mut worths);
         objective = Some(after);
         Ok(Round { goes_on: true, objective: (T::OBJECTIVE, after), tells: true })

@@ -16,7 +16,7 @@ const ODD: [f32; 12] =
 const COUNTS: [usize; 14] = [0, 1, 3, 4, 5, 31, 32, 33, 64, 67, 96, 97, 128, 321];
 
 #[derive(Clone, Copy)]
-enum Shape {
+enum TreeKind {
     Random,
     /// Each split makes one leaf, on the left or on the right.
     Chain {
@@ -29,7 +29,7 @@ fn tree(
     random: &mut Random,
     width: u32,
     leaves: usize,
-    shape: Shape,
+    shape: TreeKind,
     threshold: &mut dyn FnMut(&mut Random) -> f32,
 ) -> Tree {
     let mut tree = Tree::constant(random.random_range(-1.0..1.0), 1.0);
@@ -38,8 +38,8 @@ fn tree(
     while tree.values.len() < leaves {
         let fresh = tree.values.len();
         let (leaf, keep_left) = match shape {
-            Shape::Random => (random.random_range(0..fresh), random.random()),
-            Shape::Chain { to_the_right } => (fresh - 1, to_the_right),
+            TreeKind::Random => (random.random_range(0..fresh), random.random()),
+            TreeKind::Chain { to_the_right } => (fresh - 1, to_the_right),
         };
         let node = tree.features.len();
         if let Some((parent, left)) = parents[leaf] {
@@ -120,7 +120,7 @@ fn assert_equal(ensemble: &TreeEnsemble, features: &Features, counts: &[usize]) 
 
 #[test]
 fn any_number_of_leaves_and_documents() {
-    let shapes = [Shape::Random, Shape::Chain { to_the_right: true }, Shape::Chain { to_the_right: false }];
+    let shapes = [TreeKind::Random, TreeKind::Chain { to_the_right: true }, TreeKind::Chain { to_the_right: false }];
     for (seed, leaves) in [1, 2, 3, 31, 64, 65, 128, 255, 256, 257, 300, 1000].into_iter().enumerate() {
         let random = &mut stream(seed as u64, &[]);
         let trees = shapes.iter().map(|&shape| tree(random, 4, leaves, shape, &mut odd)).collect();
@@ -145,7 +145,7 @@ fn mixed_trees_several_outputs_and_all_layouts() {
         let trees = (0..random.random_range(0..20))
             .map(|_| {
                 let leaves = [1, random.random_range(1..70), 280][random.random_range(0..3)];
-                tree(random, width, leaves, Shape::Random, &mut odd)
+                tree(random, width, leaves, TreeKind::Random, &mut odd)
             })
             .collect();
         let base = (0..outputs).map(|_| random.random_range(-1.0..1.0)).collect();
@@ -172,7 +172,7 @@ fn any_number_of_thresholds() {
         };
         let leaves = thresholds.min(250) + 1;
         let trees: Vec<Tree> = (0..thresholds / (leaves - 1) + 1)
-            .map(|_| tree(random, 1, leaves, Shape::Random, &mut distinct))
+            .map(|_| tree(random, 1, leaves, TreeKind::Random, &mut distinct))
             .collect();
         let ensemble = TreeEnsemble::sum(1, 0.0, trees).unwrap();
         let above = 1.2 * thresholds as f32;
