@@ -7,7 +7,7 @@
 //! where `g` is the derivative of the loss with respect to the score, and `a'` follows from `h`: for relu it
 //! is 1 where `h > 0`, for tanh it is `1 − h²`.
 
-use super::shape::{Packed, NetworkLayout};
+use super::shape::{NetworkLayout, Packed};
 use crate::models::Activation;
 use crate::models::network::{Panels, add_transposed, dot, multiply, padded};
 use crate::rng;

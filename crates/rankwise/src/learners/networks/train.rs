@@ -6,7 +6,7 @@
 
 use super::parameters::NetworkParameters;
 use super::pass::{Dropout, Pass};
-use super::shape::{Packed, NetworkLayout};
+use super::shape::{NetworkLayout, Packed};
 use super::standard::Standard;
 use super::steps::Steps;
 use crate::data::Dataset;

@@ -120,7 +120,8 @@ fn assert_equal(ensemble: &TreeEnsemble, features: &Features, counts: &[usize]) 
 
 #[test]
 fn any_number_of_leaves_and_documents() {
-    let shapes = [TreeKind::Random, TreeKind::Chain { to_the_right: true }, TreeKind::Chain { to_the_right: false }];
+    let shapes =
+        [TreeKind::Random, TreeKind::Chain { to_the_right: true }, TreeKind::Chain { to_the_right: false }];
     for (seed, leaves) in [1, 2, 3, 31, 64, 65, 128, 255, 256, 257, 300, 1000].into_iter().enumerate() {
         let random = &mut stream(seed as u64, &[]);
         let trees = shapes.iter().map(|&shape| tree(random, 4, leaves, shape, &mut odd)).collect();
