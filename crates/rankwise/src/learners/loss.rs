@@ -60,6 +60,8 @@ impl fmt::Debug for LossKind {
 /// use rankwise::data::Dataset;
 /// use rankwise::learners::{LinearParameters, LossKind, LossLearner};
 /// use rankwise::losses::{PairLogistic, PairSum};
+/// use rankwise::recipe::{Recipe, Start};
+/// use rankwise::watch::Silent;
 /// use serde::{Deserialize, Serialize};
 ///
 /// /// The mean logistic loss of pairs.
@@ -76,7 +78,8 @@ impl fmt::Debug for LossKind {
 ///     }
 /// }
 /// let train = Dataset::dense(vec![1.0, 0.0], 1, vec![1.0, 0.0], &[2])?;
-/// let ranker = rankwise::Recipe::of_loss(MeanPairs {}).fit(&train, None)?;
+/// let recipe = Recipe::of_loss(MeanPairs {});
+/// let ranker = recipe.fit(&train, None, Start::default(), &mut Silent::default())?;
 /// let scores = ranker.score(&train)?;
 /// assert!(scores[0] > scores[1]);
 /// # Ok::<(), rankwise::Error>(())
