@@ -21,7 +21,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
         "`prepare FILE -o OUT --json`",
         &[
             "prepare data.txt --normalize min-max -o scaled.txt --json",
-            "prepare data.txt --clean duplicates -o clean.txt --json",
+            "prepare data.txt --clean empty-queries -o clean.txt --json",
         ],
     ),
     (
@@ -73,7 +73,7 @@ name = "coordinate-ascent"
 set = { restarts = 1 }
 [[expect]]
 data = "d"
-learner = "regression"
+system = "regression"
 metric = "ndcg@10"
 value = 0.5
 within = 1.0

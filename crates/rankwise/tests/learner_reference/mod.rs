@@ -81,18 +81,36 @@ fn learner_section(entry: &LearnerEntry) -> String {
     let source = if card.citations.is_empty() { String::new() } else { format!(" ({})", card.cited()) };
     let mut text = format!("### {}\n**{}**{source}. {}\n", card.name, card.title, card.summary);
     let own: Vec<Parameter> = entry.parameters().into_iter().filter(|p| !p.of_scorer).collect();
+    let scorers = entry.scorers();
+    let [default, others @ ..] = &scorers[..] else { return text + &method(own) };
     if !own.is_empty() {
         text += &format!("\n{}", table(&own));
     }
-    let scorers = entry.scorers();
+    text += &format!("\nScorer: {} by default, or {}.", scorer_links(&[*default]), scorer_links(others));
     let notes: Vec<String> = scorers.iter().map(|kind| scorer_notes(entry, *kind, &own)).collect();
-    text += &match scorers[..] {
-        [default, ref others @ ..] => {
-            format!("\nScorer: {} by default, or {}.", scorer_links(&[default]), scorer_links(others))
+    text + notes.concat().trim_end() + "\n"
+}
+
+/// The parameters of a method of its own. Those that it has in common with a scorer are only named.
+fn method(mut own: Vec<Parameter>) -> String {
+    let mut notes = String::new();
+    for kind in ScorerKind::ALL {
+        let usual = common_parameters(kind);
+        let of_scorer = |p: &Parameter| usual.iter().find(|u| u.name == p.name && u.meaning == p.meaning);
+        let shared: Vec<Parameter> = own.iter().filter(|p| of_scorer(p).is_some()).cloned().collect();
+        if shared.len() < 3 {
+            continue;
         }
-        [] => "\nIt has a model of its own kind, and no scorers.".into(),
-    };
-    text + &notes.concat() + "\n"
+        own.retain(|p| of_scorer(p).is_none());
+        let shared = shared.iter().map(|p| match of_scorer(p) {
+            Some(usual) if usual.default == p.default => format!("`{}`", p.name),
+            _ => format!("`{} = {}`", p.name, p.default),
+        });
+        let shared = shared.collect::<Vec<_>>().join(", ");
+        notes += &format!("\nParameters as of the scorer [`{0}`](#{0}): {shared}.\n", kind.name());
+    }
+    let own = if own.is_empty() { String::new() } else { format!("\n{}", table(&own)) };
+    own + &notes + "\nIt has a model of its own kind, and no scorers.\n"
 }
 
 /// Links to the scorers, of which the first is the default.
@@ -116,12 +134,14 @@ fn scorer_notes(entry: &LearnerEntry, kind: ScorerKind, own: &[Parameter]) -> St
     if !changed.is_empty() {
         text += &format!("\nWith `{}`, the defaults are {}.", kind.name(), changed.join(", "));
     }
-    if !absent.is_empty() {
+    let has_its_own = absent.len() == usual.len();
+    if !absent.is_empty() && !has_its_own {
         text += &format!("\nWith `{}`, it does not have {}.", kind.name(), absent.join(", "));
     }
     if !extra.is_empty() {
         let extra: Vec<Parameter> = extra.into_iter().cloned().collect();
-        text += &format!("\nWith `{}`, it also has:\n\n{}", kind.name(), table(&extra));
+        let has = if has_its_own { "its parameters are" } else { "it also has" };
+        text += &format!("\nWith `{}`, {has}:\n\n{}", kind.name(), table(&extra));
     }
     text
 }
