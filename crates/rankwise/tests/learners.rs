@@ -363,7 +363,7 @@ fn every_learner_stops_when_asked_and_keeps_what_it_has() {
             if trainer.parameters().contains_key("tolerance") && trainer.scorer() == Some(ScorerKind::Linear)
             {
                 // Enough iterations to see that they end.
-                trainer = recipe.set("tolerance", 1e-12).check().unwrap();
+                trainer = recipe.set("tolerance", 1e-12).set("c", 10.0).check().unwrap();
             }
             if trainer.parameters().contains_key("ridge") {
                 // Solved in closed form: there is nothing to stop.

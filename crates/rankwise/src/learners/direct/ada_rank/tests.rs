@@ -266,7 +266,7 @@ fn odd_data_stays_finite() {
             let fitted = fit(&AdaRank { scale, ..AdaRank::default() }, data, Some(data));
             assert!(weights(&fitted).iter().all(|w| w.is_finite()), "{:?}", weights(&fitted));
             assert!(fitted.record.figures.iter().all(|f| f.1.is_finite()));
-            assert_eq!(fitted.record.outcome, Outcome::Converged);
+            assert!(matches!(fitted.record.outcome, Outcome::Converged | Outcome::StoppedEarly));
         }
     }
     for data in [&constant, &unknown, &one_document, &nothing_relevant] {
