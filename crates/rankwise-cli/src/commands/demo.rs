@@ -7,7 +7,7 @@ use rankwise::experiment::directory::REPORT;
 use std::path::PathBuf;
 
 /// The experiment, embedded in the program.
-const QUICK: &str = include_str!("../../../../experiments/quick.toml");
+const QUICK: &str = include_str!("../../demo/quick.toml");
 
 /// Run every learner on embedded data in under a minute, and write a leaderboard and an HTML report.
 #[derive(Args)]

@@ -66,13 +66,10 @@ fn list() -> String {
 
 fn describe(entry: &LearnerEntry, scorer: Option<ScorerKind>, parameters: Vec<Parameter>) -> String {
     let card = &entry.card;
-    let mut text = format!(
-        "{} ({})\n{}\nSource: {}\n",
-        card.title,
-        card.name,
-        table::wrap(card.summary),
-        table::citations(card.citations)
-    );
+    let mut text = format!("{} ({})\n{}\n", card.title, card.name, table::wrap(card.summary));
+    if !card.citations.is_empty() {
+        text.push_str(&format!("Source: {}\n", table::citations(card.citations)));
+    }
     let (of_scorer, own): (Vec<Parameter>, Vec<Parameter>) =
         parameters.into_iter().partition(|p| p.of_scorer);
     let used = scorer.or(entry.scorers().first().copied());
