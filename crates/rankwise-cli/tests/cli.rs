@@ -700,3 +700,10 @@ fn eval_reproduces_the_letor_script() {
         }
     }
 }
+
+/// The crate holds a copy, so that its package is complete; links do not work on every system.
+#[test]
+fn the_demos_experiment_is_the_one_in_experiments() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/quick.toml");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), include_str!("../demo/quick.toml"));
+}
