@@ -705,5 +705,5 @@ fn eval_reproduces_the_letor_script() {
 #[test]
 fn the_demos_experiment_is_the_one_in_experiments() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/quick.toml");
-    assert_eq!(std::fs::read_to_string(file).unwrap(), include_str!("../demo/quick.toml"));
+    assert_eq!(fs::read_to_string(file).unwrap(), include_str!("../demo/quick.toml"));
 }

@@ -23,7 +23,7 @@ Where a learner has other defaults than these, its section shows them.
 ";
 
 /// The whole document.
-pub fn text() -> String {
+pub(crate) fn text() -> String {
     let mut text = format!("{INTRODUCTION}\n| learner | title | scorer |\n|---|---|---|\n");
     for entry in LEARNERS {
         let (name, title) = (entry.card.name, entry.card.title);

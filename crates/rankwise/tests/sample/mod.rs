@@ -10,7 +10,7 @@ type Values = Option<PerQuery>;
 /// Findings on `data`, given as `(name, queries, folds)`. Each system is worse than the one before by about 0.03 on
 /// every query; one whose name starts with `broken` failed. Query 2 of each data set is skipped by `map`, and
 /// `ndcg@1` is not among the metrics asked for.
-pub fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findings {
+pub(super) fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findings {
     let metrics: Vec<String> =
         ["map", "ndcg@10", "precision@10", "err@20", "ndcg@1"].map(String::from).into();
     let names: Vec<String> = systems.iter().map(|s| s.to_string()).collect();
@@ -57,7 +57,7 @@ pub fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findings {
 }
 
 /// Times of all systems: half a second for the first, three times as long for each next one.
-pub fn times(findings: &Findings) -> Times {
+pub(super) fn times(findings: &Findings) -> Times {
     let time = |data: &DataFindings, (number, system): (usize, &SystemInfo)| SystemTimes {
         data: data.name.clone(),
         system: system.name.clone(),

@@ -26,13 +26,13 @@ pub(super) struct Varying {
 
 impl Varying {
     /// The values at offset `start`, of a query of `length` documents.
-    pub fn values(&self, start: usize, length: usize) -> &[f32] {
+    pub(super) fn values(&self, start: usize, length: usize) -> &[f32] {
         &self.values[start..start + length]
     }
 
     /// Adds `step` times the column to the scores of all documents, where it varies; elsewhere it changes no
     /// order.
-    pub fn add_to(&self, scores: &mut [f64], data: &Dataset, step: f64) {
+    pub(super) fn add_to(&self, scores: &mut [f64], data: &Dataset, step: f64) {
         for &(q, start) in &self.queries {
             let range = data.query(q).range();
             let values = self.values(start, range.len());
@@ -64,7 +64,7 @@ fn known(x: f32) -> f32 {
 }
 
 impl<'a> Columns<'a> {
-    pub fn new(data: &'a Dataset) -> Self {
+    pub(super) fn new(data: &'a Dataset) -> Self {
         let sparse = match &data.parts().features {
             Features::Dense { .. } => None,
             Features::Sparse { width, starts, columns, values } => {
@@ -75,7 +75,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Fills `out` with the queries in which `column` varies, among those that are `wanted`.
-    pub fn varying(&self, column: usize, wanted: impl Fn(usize) -> bool, out: &mut Varying) {
+    pub(super) fn varying(&self, column: usize, wanted: impl Fn(usize) -> bool, out: &mut Varying) {
         out.clear();
         match &self.sparse {
             None => self.varying_dense(column, wanted, out),

@@ -19,7 +19,7 @@ pub(super) struct Terrain<'a> {
 }
 
 impl<'a> Terrain<'a> {
-    pub fn new(data: &'a Dataset, metric: &dyn Metric) -> Self {
+    pub(super) fn new(data: &'a Dataset, metric: &dyn Metric) -> Self {
         let shares = shares(data, metric);
         let columns = Columns::new(data);
         let spread = |c: usize| {
@@ -33,22 +33,22 @@ impl<'a> Terrain<'a> {
     }
 
     /// Fills `out` with the queries that have a weight and in which `column` varies.
-    pub fn varying(&self, column: usize, out: &mut Varying) {
+    pub(super) fn varying(&self, column: usize, out: &mut Varying) {
         self.columns.varying(column, |q| self.shares[q] > 0.0, out);
     }
 
     /// The columns that vary in any query.
-    pub fn varying_columns(&self) -> Vec<usize> {
+    pub(super) fn varying_columns(&self) -> Vec<usize> {
         (0..self.data.width()).filter(|&c| self.scales[c] > 0.0).collect()
     }
 
     /// The weighted mean of one value per query.
-    pub fn mean(&self, values: &[f64]) -> f64 {
+    pub(super) fn mean(&self, values: &[f64]) -> f64 {
         self.shares.iter().zip(values).map(|(s, v)| s * v).sum()
     }
 
     /// Notes on what is left out, and why.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let zeros = |values: &[f64]| values.iter().filter(|v| **v == 0.0).count();
         let counts = [
             (

@@ -20,7 +20,7 @@ impl From<&str> for Value {
 
 impl Value {
     /// The bytes in JSON. Floats are finite, as short as they can be read back, and never look like integers.
-    pub fn to_json(&self) -> Vec<u8> {
+    pub(super) fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.put_json(&mut out);
         out
@@ -50,7 +50,7 @@ impl Value {
     }
 
     /// The bytes in UBJSON.
-    pub fn to_ubjson(&self) -> Vec<u8> {
+    pub(super) fn to_ubjson(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.put_ubjson(&mut out);
         out

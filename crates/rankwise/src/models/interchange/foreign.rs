@@ -26,7 +26,7 @@ pub(super) struct Foreign {
 
 impl Foreign {
     /// The checked model, with what the file records about its training.
-    pub fn into_ranker(self) -> Result<Ranker> {
+    pub(super) fn into_ranker(self) -> Result<Ranker> {
         check_columns(&self.columns, self.width)?;
         let mut notes = vec![format!(
             "read from a model file of {} {}; how it was trained and chosen is not known here",

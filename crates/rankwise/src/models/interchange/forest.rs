@@ -43,7 +43,7 @@ pub(super) enum Test {
 
 impl Engine {
     /// The engine's score of a row.
-    pub fn score(&self, row: &[f32]) -> f32 {
+    pub(super) fn score(&self, row: &[f32]) -> f32 {
         match self {
             Engine::Linear(weights) => {
                 let term = |&(column, weight): &(usize, f32)| {
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// Refuses what reaches beyond `width` columns.
-    pub fn check(&self, width: usize) -> Result<()> {
+    pub(super) fn check(&self, width: usize) -> Result<()> {
         let columns: Vec<usize> = match self {
             Engine::Linear(weights) => weights.iter().map(|(column, _)| *column).collect(),
             Engine::Forest(trees) => trees.iter().flat_map(|(_, tree)| tree.columns()).collect(),
@@ -112,12 +112,12 @@ impl Test {
 pub(super) struct Names(HashMap<String, usize>);
 
 impl Names {
-    pub fn of(columns: &Columns, width: usize) -> Names {
+    pub(super) fn of(columns: &Columns, width: usize) -> Names {
         Names((0..width).map(|column| (columns.name(column), column)).collect())
     }
 
     /// The column called `name`.
-    pub fn column(&self, name: &str) -> Result<usize> {
+    pub(super) fn column(&self, name: &str) -> Result<usize> {
         self.0.get(name).copied().ok_or_else(|| {
             Error::model(format!("it asks for a feature {}, which the model does not have", quoted(name)))
         })

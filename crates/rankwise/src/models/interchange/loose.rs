@@ -11,7 +11,7 @@ pub(super) struct Loose(pub String);
 
 impl Loose {
     /// The number that it is.
-    pub fn number<T: std::str::FromStr>(&self, key: &str) -> Result<T> {
+    pub(super) fn number<T: std::str::FromStr>(&self, key: &str) -> Result<T> {
         self.0.trim().parse().map_err(|_| Error::model(format!("it has {} as {key}", quoted(&self.0))))
     }
 }

@@ -135,23 +135,23 @@ pub(super) struct Dimension {
 }
 
 impl Attribute {
-    pub fn integer(name: &str, i: i64) -> Attribute {
+    pub(super) fn integer(name: &str, i: i64) -> Attribute {
         Attribute { name: name.into(), i: Some(i), kind: 2, ..Attribute::default() }
     }
 
-    pub fn text(name: &str, text: &str) -> Attribute {
+    pub(super) fn text(name: &str, text: &str) -> Attribute {
         Attribute { name: name.into(), s: Some(text.into()), kind: 3, ..Attribute::default() }
     }
 
-    pub fn floats(name: &str, floats: Vec<f32>) -> Attribute {
+    pub(super) fn floats(name: &str, floats: Vec<f32>) -> Attribute {
         Attribute { name: name.into(), floats, kind: 6, ..Attribute::default() }
     }
 
-    pub fn integers(name: &str, ints: Vec<i64>) -> Attribute {
+    pub(super) fn integers(name: &str, ints: Vec<i64>) -> Attribute {
         Attribute { name: name.into(), ints, kind: 7, ..Attribute::default() }
     }
 
-    pub fn texts(name: &str, texts: &[&str]) -> Attribute {
+    pub(super) fn texts(name: &str, texts: &[&str]) -> Attribute {
         let strings = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
         Attribute { name: name.into(), strings, kind: 8, ..Attribute::default() }
     }
@@ -159,13 +159,13 @@ impl Attribute {
 
 impl Tensor {
     /// Numbers in single precision, row by row.
-    pub fn floats(name: &str, dims: &[usize], values: impl IntoIterator<Item = f32>) -> Tensor {
+    pub(super) fn floats(name: &str, dims: &[usize], values: impl IntoIterator<Item = f32>) -> Tensor {
         let float_data = values.into_iter().collect();
         Tensor { float_data, data_type: FLOAT, ..Tensor::named(name, dims) }
     }
 
     /// Numbers in double precision, row by row.
-    pub fn doubles(name: &str, dims: &[usize], values: impl IntoIterator<Item = f64>) -> Tensor {
+    pub(super) fn doubles(name: &str, dims: &[usize], values: impl IntoIterator<Item = f64>) -> Tensor {
         let double_data = values.into_iter().collect();
         Tensor { double_data, data_type: DOUBLE, ..Tensor::named(name, dims) }
     }
@@ -178,7 +178,7 @@ impl Tensor {
 
 impl ValueInfo {
     /// A matrix of any number of rows with `width` columns.
-    pub fn rows(name: &str, width: usize) -> ValueInfo {
+    pub(super) fn rows(name: &str, width: usize) -> ValueInfo {
         let open = Dimension { dim_value: None, dim_param: Some("documents".into()) };
         let fixed = Dimension { dim_value: Some(width as i64), dim_param: None };
         let shape = Some(TensorShape { dim: vec![open, fixed] });

@@ -77,7 +77,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    pub fn of(tree: &Tree) -> Levels {
+    pub(super) fn of(tree: &Tree) -> Levels {
         let mut levels = Levels {
             order: vec![tree.root()],
             left: Vec::new(),

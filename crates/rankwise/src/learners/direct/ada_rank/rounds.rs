@@ -44,7 +44,7 @@ pub(super) struct Boosted<'a> {
 }
 
 impl<'a> Boosted<'a> {
-    pub fn new(data: &'a Dataset, metric: &'a dyn Metric, is_scaled: bool) -> Self {
+    pub(super) fn new(data: &'a Dataset, metric: &'a dyn Metric, is_scaled: bool) -> Self {
         let terrain = Terrain::new(data, metric);
         let tied: Vec<f64> = (0..data.query_count())
             .into_par_iter()
@@ -73,7 +73,7 @@ impl<'a> Boosted<'a> {
     }
 
     /// Adds the best feature that is not excluded; `None` if no feature improves the metric.
-    pub fn round(&mut self, repeats: u64) -> Option<Chosen> {
+    pub(super) fn round(&mut self, repeats: u64) -> Option<Chosen> {
         let is_resting =
             |r: &WeakRanker| repeats > 0 && self.in_a_row >= repeats && self.last_column == Some(r.column);
         let gain =
@@ -121,12 +121,12 @@ impl<'a> Boosted<'a> {
     }
 
     /// The mean of the metric over the training queries.
-    pub fn mean(&self) -> f64 {
+    pub(super) fn mean(&self) -> f64 {
         self.terrain.mean(&self.values)
     }
 
     /// Notes on what is left out, and why.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         self.terrain.notes()
     }
 }

@@ -45,14 +45,14 @@ pub(super) struct Climb {
 }
 
 impl<'a> Hill<'a> {
-    pub fn new(data: &'a Dataset, metric: &'a dyn Metric, seed: u64) -> Self {
+    pub(super) fn new(data: &'a Dataset, metric: &'a dyn Metric, seed: u64) -> Self {
         Hill { metric, terrain: Terrain::new(data, metric), seed }
     }
 
     /// Start number `start`. The first weights each feature by its correlation with the labels; the others
     /// are random directions. (On OHSUMED, starts with the signs of the correlations ended neither higher nor
     /// lower.)
-    pub fn start(&self, start: u64) -> Climb {
+    pub(super) fn start(&self, start: u64) -> Climb {
         let mut random = rng::stream(self.seed, &[START_STREAM, start]);
         let mut weight = |c: usize| match self.terrain.scales[c] {
             0.0 => 0.0,
@@ -72,7 +72,7 @@ impl<'a> Hill<'a> {
     }
 
     /// One pass over all coordinates in a random order, unless asked to stop.
-    pub fn pass(&self, climb: &mut Climb, pass: u64, learner: &CoordinateAscent, stop: &Stop) {
+    pub(super) fn pass(&self, climb: &mut Climb, pass: u64, learner: &CoordinateAscent, stop: &Stop) {
         let mut varying = Varying::default();
         for column in self.order(climb.start, pass) {
             if stop.requested() {
