@@ -82,8 +82,7 @@ fn summary(ranker: &Ranker) -> String {
             width => format!("{width}, from {first} to {last}"),
         },
     ]);
-    let rounds = output::count(record.rounds as usize, "round", "rounds");
-    lines.row(["training", &format!("{} after {rounds}", record.outcome.in_words())]);
+    lines.row(["training", &record.ending()]);
     for (name, value) in &record.figures {
         let shown = if value.fract() == 0.0 { format!("{value}") } else { table::six(*value) };
         lines.row([name.as_str(), &shown]);

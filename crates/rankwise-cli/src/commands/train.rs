@@ -118,12 +118,7 @@ impl Train {
 /// How training went, in a sentence or two.
 fn outcome(ranker: &Ranker, on_train: Option<f64>, on_valid: Option<f64>) -> String {
     let record = &ranker.record;
-    let mut text = format!(
-        "{} {} after {}",
-        ranker.learner.name,
-        record.outcome.in_words(),
-        output::count(record.rounds as usize, "iteration", "iterations")
-    );
+    let mut text = format!("{} {}", ranker.learner.name, record.ending());
     if let Some((_, best)) = record.figures.iter().find(|(name, _)| name == "best round") {
         text.push_str(&format!(
             "; the model is that of iteration {best}, the best on the validation queries"

@@ -31,9 +31,25 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Record {
+    /// Why training ended and when, in words: `stopped early after 85 iterations`.
+    pub fn ending(&self) -> String {
+        let iterations = match self.rounds {
+            1 => "1 iteration".to_owned(),
+            rounds => format!("{rounds} iterations"),
+        };
+        match self.outcome {
+            Outcome::Converged => format!("converged after {iterations}"),
+            Outcome::StoppedEarly => format!("stopped early after {iterations}"),
+            Outcome::RoundsUsedUp => format!("used all {iterations}"),
+            Outcome::Interrupted => format!("interrupted after {iterations}"),
+        }
+    }
+}
+
 impl Outcome {
-    /// In words.
-    pub fn in_words(self) -> &'static str {
+    /// In words, for tables.
+    pub(crate) fn in_words(self) -> &'static str {
         match self {
             Outcome::Converged => "converged",
             Outcome::StoppedEarly => "stopped early",
