@@ -343,9 +343,8 @@ fn fault_in_stopping(fit: &dyn Fn(&mut StopsAt) -> Outcome) -> Option<String> {
     [0, 1].into_iter().find_map(|at| {
         let (outcome, reports) = run(at);
         let is_right = outcome == Outcome::Interrupted && reports <= at + 2;
-        let fault = || {
-            format!("asked to stop after {at} reports, it made {reports} and ended as {outcome:?}")
-        };
+        let fault =
+            || format!("asked to stop after {at} reports, it made {reports} and ended as {outcome:?}");
         (!is_right).then(fault)
     })
 }

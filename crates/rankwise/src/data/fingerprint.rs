@@ -14,12 +14,13 @@ impl Dataset {
         for query in self.queries() {
             put(&query.weight().to_le_bytes());
         }
-        let mut bytes = Vec::with_capacity(1 << 16);
+        let mut bytes = vec![0; 1 << 16];
         for values in [self.labels(), self.parts().features.values()] {
             for chunk in values.chunks(1 << 14) {
-                bytes.clear();
-                bytes.extend(chunk.iter().flat_map(|x| x.to_le_bytes()));
-                put(&bytes);
+                let bytes = &mut bytes[..4 * chunk.len()];
+                // A plain copy for the compiler, where collecting an iterator of bytes is not.
+                bytes.as_chunks_mut::<4>().0.iter_mut().zip(chunk).for_each(|(to, x)| *to = x.to_le_bytes());
+                put(bytes);
             }
         }
         if let Features::Sparse { starts, columns, .. } = &self.parts().features {
