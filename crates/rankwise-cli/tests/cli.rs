@@ -268,7 +268,7 @@ fn mistakes_are_explained_in_a_sentence_with_exit_code_2() {
     place.write("empty.txt", "");
     place.write("letters.txt", "1 qid:1 1:0.5\n0 qid:1 1:abc\n");
     place.write("split.txt", "1 qid:1 1:1\n1 qid:2 1:1\n0 qid:1 1:0\n");
-    place.write("no-label.csv", "grade,qid,a\n1,q,0.5\n");
+    place.write("no-label.csv", "points,qid,a\n1,q,0.5\n");
     place.write("short.scores", "0.5\n0.25\n");
     place.write("nan.scores", "NaN\n");
     place.write("three.scores", "3\n2\n1\n");
@@ -409,7 +409,7 @@ fn ctrl_c_stops_training_and_keeps_the_best_model_so_far() {
     let place = Place::new();
     place.ok("synth --shape mslr --queries 60 -o big.txt");
     let child = place
-        .command("train coordinate-ascent --train big.txt --set restarts=100 --set passes=1000 -o m.json")
+        .command("train lambda-mart --train big.txt --set iterations=1000000 -o m.json")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -188,7 +188,7 @@ fn studies_of_conditional_models_refuse_what_they_cannot_run() {
     let adaptive = |s: &mut Setup<'_>| s.set = toml::toml! { method = "adaptive" };
     assert!(refused("score-loss", &adaptive).contains("it must be sampled"));
     assert!(refused("exact-sampled", &|s| s.set = toml::toml! { gain = "map" }).contains("it must be auc"));
-    assert!(refused("restart-skew", &|s| s.set = toml::toml! { best = 0.5 }).contains("best is what"));
+    assert!(refused("restart-skew", &|s| s.set = toml::toml! { best = 0.5 }).contains("varies best itself"));
     assert!(refused("loss-smear", &|s| s.values = vec![1.0]).contains("no varied parameter"));
     assert!(refused("score-loss", &|s| s.learners = vec![mle, l3]).contains("one learner at a time"));
 }
