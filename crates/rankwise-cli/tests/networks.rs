@@ -69,7 +69,7 @@ fn help_shows_the_parameters_of_a_network() {
     {
         assert!(printed.contains(name), "{name}: {printed}");
     }
-    assert!(!printed.contains("duality"), "{printed}");
+    assert!(!printed.contains("tolerance"), "{printed}");
     assert!(place.ok("learners svm-ndcg --json").contains("\"network\""));
     assert!(place.fails("learners prank --scorer mlp").contains("does not accept `scorer`"));
 }
