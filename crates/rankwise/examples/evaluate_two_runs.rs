@@ -72,7 +72,7 @@ fn evaluate_run(qrels: &Path, run: &Path) -> Result<Evaluation, Box<dyn Error>> 
         })
         .collect();
     // A preset says which of the usual conventions hold: gains, ties, unjudged documents, queries without relevant ones.
-    let metrics = parse_list("ndcg@10,map,mrr", &preset("trec_eval")?)?;
+    let metrics = parse_list("ndcg@10,map,mrr", &preset("trec")?)?;
     Ok(evaluate_lists(&lists, &metrics)?)
 }
 
