@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::learners::boosting::Checkpoint;
 use crate::learners::{
     self, Configured, CustomLoss, FingerprintedCheckpoint, Fitted, Learner, LearnerEntry, LossKind,
-    LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of,
+    LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of, take_scorer,
 };
 use crate::metrics::{self, Conventions, Metric};
 use crate::models::{LearnerCard, Provenance, Ranker, checksum};
@@ -157,13 +157,7 @@ impl Recipe {
             Choice::Typed(entry) => configure(entry, &self.parameters)?,
             Choice::Custom(loss) => {
                 let mut given = self.parameters.clone();
-                let scorer = match given.remove("scorer") {
-                    Some(Value::String(name)) => ScorerKind::named(&name)?,
-                    Some(other) => {
-                        return Err(Error::parameter(format!("scorer is {other}; it must be a name")));
-                    }
-                    None => ScorerKind::Linear,
-                };
+                let scorer = take_scorer(&mut given)?.unwrap_or(ScorerKind::Linear);
                 let title = loss.name.clone();
                 let card = LearnerCard { name: loss.name.clone(), title, citations: Vec::new() };
                 (card, loss.configure(scorer, &given)?)

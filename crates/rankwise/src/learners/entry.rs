@@ -165,7 +165,7 @@ impl LearnerEntry {
 
     /// Its parameters with another scorer.
     pub fn parameters_with(&self, scorer: &str) -> Result<Vec<Parameter>> {
-        Ok((self.variant(Some(scorer))?.parameters)())
+        Ok((self.variant(Some(ScorerKind::named(scorer)?))?.parameters)())
     }
 
     /// The scorers that can minimise it, the default first; empty for a method of its own.
@@ -186,30 +186,21 @@ impl LearnerEntry {
 
     /// Checks the given parameters and fills in the rest.
     pub(crate) fn configure(&self, given: &Table) -> Result<Configured> {
-        let scorer = match given.iter().find(|(name, _)| is_scorer(name)) {
-            None => None,
-            Some((_, Value::String(name))) => Some(name.as_str()),
-            Some((_, other)) => {
-                return Err(Error::parameter(format!("scorer is {other}; it must be a name")));
-            }
-        };
-        let variant = self.variant(scorer)?;
         let mut rest = given.clone();
-        rest.retain(|name, _| !is_scorer(name));
+        let variant = self.variant(take_scorer(&mut rest)?)?;
         let configured = (variant.configure)(&rest);
         configured.map_err(|error| self.hint_at_scorer(error, variant, &rest))
     }
 
-    fn variant(&self, scorer: Option<&str>) -> Result<&Variant> {
+    fn variant(&self, scorer: Option<ScorerKind>) -> Result<&Variant> {
         match (&self.variants, scorer) {
             (Variants::Method(_), Some(_)) => Err(Error::parameter(format!(
                 "`{}` does not accept `scorer`; it has a model of its own kind",
                 self.card.name
             ))),
             (_, None) => Ok(self.default_variant()),
-            (Variants::Scorers(variants, _), Some(name)) => {
-                let kind = ScorerKind::named(name)?;
-                Ok(variants.iter().find(|v| v.scorer == Some(kind)).expect("a variant per scorer"))
+            (Variants::Scorers(variants, _), scorer) => {
+                Ok(variants.iter().find(|v| v.scorer == scorer).expect("a variant per scorer"))
             }
         }
     }
@@ -255,8 +246,13 @@ impl Variant {
     }
 }
 
-fn is_scorer(name: &str) -> bool {
-    name == SCORER
+/// Takes the scorer out of the given parameters, where it is named.
+pub(crate) fn take_scorer(given: &mut Table) -> Result<Option<ScorerKind>> {
+    match given.remove(SCORER) {
+        None => Ok(None),
+        Some(Value::String(name)) => ScorerKind::named(&name).map(Some),
+        Some(other) => Err(Error::parameter(format!("scorer is {other}; it must be a name"))),
+    }
 }
 
 /// The parameters of the loss, then those of the scorer.

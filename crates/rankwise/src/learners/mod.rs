@@ -30,7 +30,7 @@ use crate::watch::Watch;
 use boosting::Checkpoint;
 
 pub use entry::LearnerEntry;
-pub(crate) use entry::{Configured, names_with_path};
+pub(crate) use entry::{Configured, names_with_path, take_scorer};
 pub use loss::{CustomLoss, LossKind, LossLearner, LossSource};
 pub(crate) use parameters::table_of;
 pub use parameters::{Parameter, Parameters, parse_setting};

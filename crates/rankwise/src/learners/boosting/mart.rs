@@ -7,7 +7,7 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::pointwise::regression::RidgeParameters;
+use crate::learners::pointwise::regression::{RidgeParameters, SquaredError};
 use crate::learners::{LossKind, LossLearner, ScorerKind, Task};
 use crate::losses::Squared;
 use schemars::JsonSchema;
@@ -36,6 +36,8 @@ impl LossLearner for Mart {
         mean_label(task)
     }
 }
+
+impl SquaredError for Mart {}
 
 /// The mean label, each document with the weight of its query.
 pub(in crate::learners) fn mean_label(task: &Task<'_>) -> f64 {

@@ -10,7 +10,6 @@
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::boosting::mart::Mart;
 use crate::learners::parameters::check_not_negative;
 use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::{QueryLoss, ScoredQuery, Squared};
@@ -54,26 +53,19 @@ impl Default for RidgeParameters {
     }
 }
 
-impl LossScorer<Regression> for RidgeParameters {
+/// Learners whose loss is the squared error of the labels.
+pub(in crate::learners) trait SquaredError {}
+
+impl SquaredError for Regression {}
+
+impl<L: SquaredError> LossScorer<L> for RidgeParameters {
     const KIND: ScorerKind = ScorerKind::Linear;
 
-    fn check(&self, _: &Regression) -> Result<()> {
+    fn check(&self, _: &L) -> Result<()> {
         check_not_negative("ridge", self.ridge)
     }
 
-    fn fit(&self, _: &Regression, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(self.least_squares(task, watch))
-    }
-}
-
-impl LossScorer<Mart> for RidgeParameters {
-    const KIND: ScorerKind = ScorerKind::Linear;
-
-    fn check(&self, _: &Mart) -> Result<()> {
-        check_not_negative("ridge", self.ridge)
-    }
-
-    fn fit(&self, _: &Mart, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+    fn fit(&self, _: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         Ok(self.least_squares(task, watch))
     }
 }
