@@ -12,6 +12,7 @@ pub mod learners;
 pub mod losses;
 pub mod metrics;
 pub mod models;
+mod parallel;
 pub mod rank;
 pub mod recipe;
 pub mod rng;

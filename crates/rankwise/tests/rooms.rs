@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// Every module at the root of the crate. Each imports only from itself and from those before it.
 const ORDER: [&str; 14] = [
     "error",
+    "parallel",
     "rng",
     "watch",
     "card",

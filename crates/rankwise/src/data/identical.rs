@@ -1,7 +1,7 @@
 //! Equality of feature rows across layouts, and groups of equal rows.
 
 use super::{Dataset, Row};
-use rayon::prelude::*;
+use crate::parallel;
 use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -38,8 +38,7 @@ fn hash(row: Row<'_>) -> u64 {
 /// Groups of two or more equal rows among the documents numbered `rows`. Rows ascend within a group, and groups by
 /// their first row.
 pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usize>> {
-    let mut hashed: Vec<(u64, usize)> =
-        rows.into_par_iter().with_min_len(1024).map(|r| (hash(data.row(r)), r)).collect();
+    let mut hashed: Vec<(u64, usize)> = parallel::map(rows, |r| (hash(data.row(r)), r));
     hashed.sort_unstable();
     let mut groups = Vec::new();
     for run in hashed.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {

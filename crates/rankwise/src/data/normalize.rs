@@ -15,6 +15,7 @@ use super::rows::{any_infinite, infinite_value};
 use super::{Dataset, Features};
 use crate::card::{self, Card};
 use crate::error::{Error, Result};
+use crate::parallel;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -66,6 +67,9 @@ pub static NORMALIZERS: &[Card] = &[
 /// The most values that may be added to a sparse matrix when zeros become other numbers (4 GiB with their columns).
 const MAX_FILLED: usize = 1 << 29;
 
+/// Values that are mapped one after the other.
+const VALUES_PER_CHUNK: usize = 1 << 16;
+
 impl Normalizer {
     /// Parses a name, or several separated by commas and applied from left to right: `log,min-max`.
     ///
@@ -114,7 +118,9 @@ impl Normalizer {
                 return steps.iter().try_fold(features, step);
             }
             Normalizer::Log => {
-                features.values_mut().par_iter_mut().for_each(|x| *x = signed_log(*x));
+                parallel::for_each(features.values_mut().chunks_mut(VALUES_PER_CHUNK), |values| {
+                    values.iter_mut().for_each(|x| *x = signed_log(*x));
+                });
             }
             Normalizer::MinMax => features = scale(features, bounds, Affine::min_max)?,
             Normalizer::ZScore => features = scale(features, bounds, Affine::z_score)?,
@@ -255,22 +261,21 @@ fn scale(mut features: Features, bounds: &[usize], map: fn(&Moments, usize) -> A
         Features::Dense { width, values } => {
             let width = *width;
             let ends = bounds[1..].iter().map(|b| b * width);
-            split_at_ends(values, ends).into_par_iter().for_each(|rows| scale_dense(rows, width, map));
+            parallel::for_each(split_at_ends(values, ends), |rows| scale_dense(rows, width, map));
         }
         Features::Sparse { width, starts, columns, values } => {
             let ends: Vec<usize> = bounds[1..].iter().map(|&b| starts[b]).collect();
-            let fills: Vec<Fill> = split_at_ends(values, ends.into_iter())
-                .into_par_iter()
-                .zip(bounds.par_windows(2))
-                .map(|(rows, bounds)| {
+            let fills: Vec<Fill> = parallel::map(
+                split_at_ends(values, ends.into_iter()).into_iter().zip(bounds.windows(2)),
+                |(rows, bounds)| {
                     scale_sparse(
                         rows,
                         &columns[starts[bounds[0]]..starts[bounds[1]]],
                         bounds[1] - bounds[0],
                         map,
                     )
-                })
-                .collect();
+                },
+            );
             let filled = fills.iter().map(|f| f.absent).sum::<usize>();
             if filled > MAX_FILLED {
                 return Err(Error::data(format!(

@@ -2,7 +2,7 @@
 
 use super::{Features, MAX_FEATURES, Row};
 use crate::error::{Error, Result};
-use rayon::prelude::*;
+use crate::parallel;
 use std::ops::Range;
 
 /// Values that one task checks. Fewer are checked at once, without threads.
@@ -235,7 +235,11 @@ fn check_sparse(starts: &[usize], columns: &[u32], values: &[f32], width: usize)
 pub(super) fn any_infinite(values: &[f32]) -> bool {
     // A sum of exponents would overflow; a fold without early exit is faster than `any` on short chunks.
     let infinite = |values: &[f32]| values.iter().fold(false, |found, x| found | x.is_infinite());
-    if values.len() <= CHUNK { infinite(values) } else { values.par_chunks(CHUNK).any(infinite) }
+    if values.len() <= CHUNK {
+        infinite(values)
+    } else {
+        parallel::map(values.chunks(CHUNK), infinite).contains(&true)
+    }
 }
 
 pub(super) fn infinite_value() -> Error {

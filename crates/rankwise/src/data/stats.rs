@@ -9,8 +9,8 @@ mod oddities;
 use super::clean::count_grades;
 use super::identical::{identical_rows, is_zero};
 use super::{Dataset, Features};
+use crate::parallel;
 use columns::Column;
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// The result of [`stats`]. Columns are numbered from 0; [`FeatureStats::name`] is the name that users see.
@@ -148,7 +148,7 @@ pub fn stats(data: &Dataset) -> Stats {
         constant_features,
         duplicate_documents: repeats.0,
         conflicting_documents: repeats.1,
-        zero_documents: (0..n).into_par_iter().filter(|&r| is_zero(data.row(r))).count(),
+        zero_documents: parallel::map(0..n, |r| usize::from(is_zero(data.row(r)))).iter().sum(),
         layout: match parts.features {
             Features::Dense { .. } => "dense",
             Features::Sparse { .. } => "sparse",
@@ -216,7 +216,8 @@ fn repeats(data: &Dataset) -> (usize, usize) {
         }
         counts
     };
-    (0..data.query_count()).into_par_iter().map(of_query).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    let counts = parallel::map(0..data.query_count(), of_query);
+    counts.iter().fold((0, 0), |sum, counts| (sum.0 + counts.0, sum.1 + counts.1))
 }
 
 fn memory(data: &Dataset) -> usize {

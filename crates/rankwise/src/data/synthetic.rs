@@ -16,10 +16,10 @@ mod utility;
 use super::{Dataset, Features, MAX_FEATURES, Parts, Texts};
 use crate::card;
 use crate::error::{Error, Result};
+use crate::parallel;
 use crate::rng::{self, Random};
 use features::Feature;
 use rand::RngExt;
-use rayon::prelude::*;
 pub use shapes::{SHAPES, SyntheticShape};
 use statrs::distribution::{ContinuousCDF, Normal};
 use utility::Utility;
@@ -90,8 +90,7 @@ impl Synth {
         let queries = self.queries.unwrap_or(self.shape.queries);
         let mut whole = Piece::default();
         for start in (0..queries).step_by(BATCH) {
-            let batch: Vec<Piece> =
-                (start..queries.min(start + BATCH)).into_par_iter().map(|q| plan.query(q)).collect();
+            let batch: Vec<Piece> = parallel::map(start..queries.min(start + BATCH), |q| plan.query(q));
             batch.into_iter().for_each(|piece| whole.append(piece));
         }
         let width = plan.features.len();

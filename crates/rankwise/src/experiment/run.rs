@@ -16,10 +16,10 @@ use super::spec::{DataSpec, Spec};
 use crate::card;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::{Conventions, Metric, parse, parse_list, preset};
+use crate::parallel;
 use crate::recipe::Recipe;
 use crate::rng;
 use crate::watch::Stop;
-use rayon::prelude::*;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -270,7 +270,7 @@ impl RunInProgress<'_> {
         let mut results: Vec<Result<SystemRun>> = if experiment.spec.one_at_a_time {
             jobs.iter().map(run).collect()
         } else {
-            jobs.par_iter().map(run).collect()
+            parallel::map(&jobs, run)
         };
         if self.observer.stop.requested() {
             return Err(Error::interrupted("stopped; the same command continues from here"));

@@ -6,10 +6,10 @@
 use super::journal::TrialResult;
 use super::spec::{Search, SearchMethod};
 use crate::error::{Error, ErrorKind, Result};
+use crate::parallel;
 use crate::recipe::{Recipe, Trainer};
 use crate::rng::{self, Random};
 use rand::RngExt;
-use rayon::prelude::*;
 use toml::{Table, Value};
 
 /// The purpose of the seed that a search draws from.
@@ -135,11 +135,8 @@ impl Candidates {
         for rung in &self.rungs {
             alive.truncate(rung.settings);
             let one = |&setting: &usize| attempt(setting, rung.fraction);
-            let results: Vec<Result<TrialResult>> = if one_at_a_time {
-                alive.iter().map(one).collect()
-            } else {
-                alive.par_iter().map(one).collect()
-            };
+            let results: Vec<Result<TrialResult>> =
+                if one_at_a_time { alive.iter().map(one).collect() } else { parallel::map(&alive, one) };
             let results = survivors(results)?;
             let values: Vec<Option<f64>> =
                 results.iter().map(|r| r.as_ref().ok().and_then(|trial| trial.valid)).collect();

@@ -11,9 +11,9 @@
 //!
 //! Everything is symmetric in the two systems, and the same for any number of threads.
 
+use crate::parallel;
 use crate::rng;
 use rand::{Rng, RngExt};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -62,15 +62,13 @@ pub fn permutation_p(differences: &[f64], permutations: u64, seed: u64) -> f64 {
     if d.len() <= MAX_EXACT {
         return enumerate_signs(&d, reach) as f64 / (1u64 << d.len()) as f64;
     }
-    let hits: u64 = (0..permutations.div_ceil(PERMUTATIONS_PER_CHUNK as u64))
-        .into_par_iter()
-        .map(|chunk| {
-            let left = permutations - chunk * PERMUTATIONS_PER_CHUNK as u64;
-            let sums = random_sums(&d, &mut rng::stream(seed, &[PERMUTATION_STREAM, chunk]));
-            let count = left.min(PERMUTATIONS_PER_CHUNK as u64) as usize;
-            sums[..count].iter().filter(|s| s.abs() >= reach).count() as u64
-        })
-        .sum();
+    let hits = parallel::map(0..permutations.div_ceil(PERMUTATIONS_PER_CHUNK as u64), |chunk| {
+        let left = permutations - chunk * PERMUTATIONS_PER_CHUNK as u64;
+        let sums = random_sums(&d, &mut rng::stream(seed, &[PERMUTATION_STREAM, chunk]));
+        let count = left.min(PERMUTATIONS_PER_CHUNK as u64) as usize;
+        sums[..count].iter().filter(|s| s.abs() >= reach).count() as u64
+    });
+    let hits: u64 = hits.iter().sum();
     (hits + 1) as f64 / (permutations + 1) as f64
 }
 
@@ -168,18 +166,15 @@ impl Resampled {
     pub fn draw(values: &[Vec<f64>], resamples: usize, seed: u64) -> Self {
         let (systems, queries) = (values.len(), values[0].len());
         let by_query: Vec<f64> = (0..queries).flat_map(|q| values.iter().map(move |v| v[q])).collect();
-        let chunks: Vec<Vec<f64>> = (0..resamples.div_ceil(RESAMPLES_PER_CHUNK))
-            .into_par_iter()
-            .map(|chunk| {
-                let mut random = rng::stream(seed, &[BOOTSTRAP_STREAM, chunk as u64]);
-                let count = RESAMPLES_PER_CHUNK.min(resamples - chunk * RESAMPLES_PER_CHUNK);
-                let mut sums = vec![0.0; count * systems];
-                for sums in sums.chunks_exact_mut(systems) {
-                    add_resample(&by_query, queries, sums, &mut random);
-                }
-                sums
-            })
-            .collect();
+        let chunks: Vec<Vec<f64>> = parallel::map(0..resamples.div_ceil(RESAMPLES_PER_CHUNK), |chunk| {
+            let mut random = rng::stream(seed, &[BOOTSTRAP_STREAM, chunk as u64]);
+            let count = RESAMPLES_PER_CHUNK.min(resamples - chunk * RESAMPLES_PER_CHUNK);
+            let mut sums = vec![0.0; count * systems];
+            for sums in sums.chunks_exact_mut(systems) {
+                add_resample(&by_query, queries, sums, &mut random);
+            }
+            sums
+        });
         let of_system = |s: usize| {
             let sums = chunks.iter().flat_map(|c| c[s..].iter().step_by(systems));
             sums.map(|sum| sum / queries as f64).collect()

@@ -21,9 +21,9 @@ use crate::data::{Dataset, SplitOrder, split};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::{Metric, evaluate};
 use crate::models::Ranker;
+use crate::parallel;
 use crate::recipe::{Recipe, Trainer};
 use crate::watch::{Stop, Watch};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -183,7 +183,7 @@ impl Tuning<'_> {
             return setting.try_out(self.train, Some(valid), fraction, stop);
         }
         let one = |fold: &HeldOutFold| setting.score_held_out(&fold.train, &fold.held_out, fraction, stop);
-        let of_folds: Vec<HeldOut> = folds.par_iter().map(one).collect::<Result<_>>()?;
+        let of_folds: Vec<HeldOut> = parallel::map(folds, one).into_iter().collect::<Result<_>>()?;
         let mut scores = vec![0.0; self.train.len()];
         for (fold, held_out) in folds.iter().zip(&of_folds) {
             let mut given = held_out.scores.iter();

@@ -2,9 +2,7 @@
 //! learner.
 
 use super::loss::{CustomLoss, LossLearner};
-use super::parameters::{
-    Parameter, Parameters, aliases_of, by_canonical_name, described, overlaid, table_of,
-};
+use super::parameters::{Parameter, aliases_of, by_canonical_name, described, overlaid, table_of};
 use super::scorers::{LinearParameters, LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use super::{Fitted, LEARNERS, Learner, LossKind, RegularizationPath, Task};
 use crate::card::{self, Card};
@@ -277,34 +275,39 @@ fn configure_method<L: Learner>(given: &Table) -> Result<Configured> {
 }
 
 fn configure<L: LossLearner, S: LossScorer<L>>(defaults: S, given: &Table) -> Result<Configured> {
-    let (loss, of_scorer) = split_loss::<L>(S::KIND, &defaults, given)?;
+    let of_loss = L::default_for(S::KIND);
+    let owner = format!("{} with scorer {}", L::CARD.name, S::KIND.name());
+    let given = divided(given, &table_of(&of_loss), &table_of(&defaults), &owner)?;
+    let loss: L = overlaid(&of_loss, &given.of_loss, L::CARD.name)?;
     loss.check(S::KIND)?;
-    let scorer = overlaid(&defaults, &of_scorer, L::CARD.name)?;
+    let scorer = overlaid(&defaults, &given.of_scorer, L::CARD.name)?;
     scorer.check(&loss)?;
-    let mut parameters = Table::from_iter([(SCORER.to_string(), Value::from(S::KIND.name()))]);
-    parameters.extend(table_of(&loss));
-    parameters.extend(table_of(&scorer));
     Ok(Configured {
-        parameters,
+        parameters: with_scorer(S::KIND, [table_of(&loss), table_of(&scorer)]),
         scorer: Some(S::KIND),
         continues: S::CONTINUES,
         trainer: Box::new(Minimized { loss, scorer }),
     })
 }
 
-/// The loss, and the given parameters of the scorer.
-fn split_loss<L: LossLearner>(
-    kind: ScorerKind,
-    scorer: &impl Parameters,
-    given: &Table,
-) -> Result<(L, Table)> {
-    let defaults = L::default_for(kind);
-    let (own, of_scorer) = (table_of(&defaults), table_of(scorer));
-    let owner = format!("{} with scorer {}", L::CARD.name, kind.name());
-    let given = canonical(given, &[&own, &of_scorer], &owner)?;
-    let (of_loss, of_scorer): (Table, Table) =
-        given.into_iter().partition(|(name, _)| own.contains_key(name));
-    Ok((overlaid(&defaults, &of_loss, L::CARD.name)?, of_scorer))
+/// All parameters, the name of the scorer first.
+fn with_scorer(kind: ScorerKind, tables: impl IntoIterator<Item = Table>) -> Table {
+    let mut parameters = Table::from_iter([(SCORER.to_string(), Value::from(kind.name()))]);
+    tables.into_iter().for_each(|table| parameters.extend(table));
+    parameters
+}
+
+/// The given parameters of a loss and of its scorer.
+struct Divided {
+    of_loss: Table,
+    of_scorer: Table,
+}
+
+/// The given parameters under their canonical names, divided by whose they are.
+fn divided(given: &Table, of_loss: &Table, of_scorer: &Table, owner: &str) -> Result<Divided> {
+    let given = canonical(given, &[of_loss, of_scorer], owner)?;
+    let (of_loss, of_scorer) = given.into_iter().partition(|(name, _)| of_loss.contains_key(name));
+    Ok(Divided { of_loss, of_scorer })
 }
 
 /// The given parameters under their canonical names; an error where one is unknown.
@@ -341,10 +344,8 @@ impl CustomLoss {
         let given = canonical(given, &[&table_of(&defaults)], &self.name)?;
         let scorer = overlaid(&defaults, &given, &self.name)?;
         scorer.check(self)?;
-        let mut parameters = Table::from_iter([(SCORER.to_string(), Value::from(S::KIND.name()))]);
-        parameters.extend(table_of(&scorer));
         Ok(Configured {
-            parameters,
+            parameters: with_scorer(S::KIND, [table_of(&scorer)]),
             scorer: Some(S::KIND),
             continues: S::CONTINUES,
             trainer: Box::new(Minimized { loss: self.clone(), scorer }),

@@ -148,24 +148,33 @@ pub(super) fn by_canonical_name(given: &Table, known: &[&str]) -> Result<Table> 
 /// All names of `given` must be known.
 pub(super) fn overlaid<P: Parameters>(defaults: &P, given: &Table, owner: &str) -> Result<P> {
     let defaults = table_of(defaults);
-    let read = |given: &Table| -> std::result::Result<P, toml::de::Error> {
-        let mut table = defaults.clone();
-        table.extend(given.clone());
-        Value::Table(table).try_into()
-    };
-    read(given).map_err(|error| {
-        let wrong = given.iter().find_map(|(name, value)| {
-            let alone = Table::from_iter([(name.clone(), value.clone())]);
-            read(&alone).err().map(|error| (name, value, error))
-        });
-        match wrong {
-            Some((name, value, error)) => mistyped(name, value, &defaults[name], &error, owner),
-            None => Error::parameter(format!(
-                "the parameters of {owner} do not fit together: {}",
-                error.message()
-            )),
+    let read = |table: Table| -> std::result::Result<P, toml::de::Error> { Value::Table(table).try_into() };
+    let check = |table: Table| read(table).err();
+    read(joined(&defaults, given)).map_err(|error| explained(error, &defaults, given, owner, &check))
+}
+
+/// `defaults` with the values of `given` in their place.
+fn joined(defaults: &Table, given: &Table) -> Table {
+    let mut table = defaults.clone();
+    table.extend(given.clone());
+    table
+}
+
+/// The error of reading all parameters as that of the one to blame, which `check` finds by reading each alone.
+fn explained(
+    error: toml::de::Error,
+    defaults: &Table,
+    given: &Table,
+    owner: &str,
+    check: &dyn Fn(Table) -> Option<toml::de::Error>,
+) -> Error {
+    for (name, value) in given {
+        let alone = Table::from_iter([(name.clone(), value.clone())]);
+        if let Some(error) = check(joined(defaults, &alone)) {
+            return mistyped(name, value, &defaults[name], &error, owner);
         }
-    })
+    }
+    Error::parameter(format!("the parameters of {owner} do not fit together: {}", error.message()))
 }
 
 /// The error for a value of the wrong type, without Rust's type names.
@@ -193,7 +202,10 @@ pub(crate) fn table_of<P: Serialize>(parameters: &P) -> Table {
 
 /// Names, defaults and doc lines, the latter from the schema that `JsonSchema` derives.
 pub(super) fn described<P: Parameters>(defaults: &P, of_scorer: bool) -> Vec<Parameter> {
-    let schema = schemars::schema_for!(P).to_value();
+    described_by(&schemars::schema_for!(P).to_value(), table_of(defaults), of_scorer)
+}
+
+fn described_by(schema: &serde_json::Value, defaults: Table, of_scorer: bool) -> Vec<Parameter> {
     let meaning = |name: &str| {
         schema["properties"][name]["description"].as_str().unwrap_or_default().replace('\n', " ")
     };
@@ -204,7 +216,7 @@ pub(super) fn described<P: Parameters>(defaults: &P, of_scorer: bool) -> Vec<Par
         default,
         of_scorer,
     };
-    table_of(defaults).into_iter().map(described).collect()
+    defaults.into_iter().map(described).collect()
 }
 
 /// Reads `key=value` as typed on a command line; a value that is not TOML is taken as a string.

@@ -2,33 +2,28 @@
 
 use crate::data::Dataset;
 use crate::metrics::Metric;
+use crate::parallel;
 use crate::rank::Sorter;
-use rayon::prelude::*;
 
 /// The weighted mean of the metric of a linear model over the queries for which it is defined; 0 if there are
 /// none.
 pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
-    let values: Vec<Option<f64>> = (0..data.query_count())
-        .into_par_iter()
-        .map_init(<(Vec<f64>, Sorter)>::default, |(scores, sorter), q| {
+    let values: Vec<Option<f64>> =
+        parallel::map_with(0..data.query_count(), <(Vec<f64>, Sorter)>::default, |(scores, sorter), q| {
             let query = data.query(q);
             scores.resize(query.len(), 0.0);
             query.dot(weights, scores);
             metric.value_of_scores(query.labels(), scores, sorter)
-        })
-        .collect();
+        });
     mean(data, values)
 }
 
 /// The same for scores, one per document.
 pub(super) fn mean_metric_of_scores(data: &Dataset, metric: &dyn Metric, scores: &[f64]) -> f64 {
-    let values: Vec<Option<f64>> = (0..data.query_count())
-        .into_par_iter()
-        .map_init(Sorter::default, |sorter, q| {
-            let query = data.query(q);
-            metric.value_of_scores(query.labels(), &scores[query.range()], sorter)
-        })
-        .collect();
+    let values: Vec<Option<f64>> = parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
+        let query = data.query(q);
+        metric.value_of_scores(query.labels(), &scores[query.range()], sorter)
+    });
     mean(data, values)
 }
 

@@ -18,6 +18,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::parallel;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,7 +105,7 @@ impl ThresholdHinge {
     fn terms(&self, scores: &[f64]) -> Vec<ThresholdTerm> {
         let mut order: Vec<usize> = (0..scores.len()).filter(|&i| self.weights[i] > 0.0).collect();
         order.par_sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
-        (0..self.count).into_par_iter().map(|threshold| self.term(threshold, scores, &order)).collect()
+        parallel::map(0..self.count, |threshold| self.term(threshold, scores, &order))
     }
 
     /// The term of a threshold; `order` contains the documents by ascending score.

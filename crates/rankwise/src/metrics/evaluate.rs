@@ -5,8 +5,8 @@ use super::gains::MAX_EXPONENT;
 use super::{Empty, Metric};
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
+use crate::parallel;
 use crate::rank::{RankRule, Sorter, Ties};
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// Queries per task; it does not depend on the number of threads.
@@ -109,7 +109,7 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
 /// Evaluates judged and scored lists.
 pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
     let plan = Plan::new(metrics);
-    let chunks: Vec<Result<Chunk>> = lists.par_chunks(CHUNK).map(|chunk| plan.values_of(chunk)).collect();
+    let chunks: Vec<Result<Chunk>> = parallel::map(lists.chunks(CHUNK), |chunk| plan.values_of(chunk));
     let mut values: Vec<Vec<Option<f64>>> = metrics.iter().map(|_| Vec::with_capacity(lists.len())).collect();
     let mut counts: Vec<Counts> = metrics
         .iter()

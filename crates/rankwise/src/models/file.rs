@@ -83,7 +83,7 @@ impl Ranker {
         if checksum(envelope.ranker.get().as_bytes()) != envelope.checksum {
             return Err(Error::model("its checksum does not match: it was damaged or edited"));
         }
-        let ranker: Ranker = serde_json::from_str(envelope.ranker.get()).map_err(bad_field)?;
+        let ranker: Ranker = serde_json::from_slice(envelope.ranker.get().as_bytes()).map_err(bad_field)?;
         ranker.check()?;
         Ok(ranker)
     }

@@ -14,7 +14,7 @@ mod tree_ensemble;
 
 use crate::data::{Dataset, Query, Rows};
 use crate::error::{Error, Result};
-use rayon::prelude::*;
+use crate::parallel;
 use serde::{Deserialize, Serialize};
 
 pub use file::{checksum, read_bytes};
@@ -77,7 +77,7 @@ impl Model {
         if rows.len() <= CHUNK {
             shape.scorer().score(rows, out);
         } else {
-            out.par_chunks_mut(CHUNK).enumerate().for_each(|(i, out)| {
+            parallel::for_each(out.chunks_mut(CHUNK).enumerate(), |(i, out)| {
                 let start = i * CHUNK;
                 shape.scorer().score(rows.slice(start..start + out.len()), out);
             });

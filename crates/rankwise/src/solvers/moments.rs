@@ -1,7 +1,7 @@
 //! Weighted sums over all rows of a data set, in a fixed order: means, deviations, products.
 
 use crate::data::Dataset;
-use rayon::prelude::*;
+use crate::parallel;
 use std::ops::Range;
 
 /// The number of pieces that the rows are divided into. It is fixed, so that sums do not depend on the number of
@@ -16,10 +16,7 @@ pub(super) fn pieces(items: usize) -> usize {
 /// Maps fixed pieces of the items in parallel.
 pub(super) fn by_piece<T: Send>(items: usize, map: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let piece = items.div_ceil(PIECES).max(1);
-    (0..pieces(items))
-        .into_par_iter()
-        .map(|i| map((i * piece).min(items)..items.min((i + 1) * piece)))
-        .collect()
+    parallel::map(0..pieces(items), |i| map((i * piece).min(items)..items.min((i + 1) * piece)))
 }
 
 /// Maps fixed pieces of the rows in parallel, then combines the results in order with `add`.

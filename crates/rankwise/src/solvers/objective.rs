@@ -5,8 +5,8 @@ use super::units::FeatureUnits;
 use super::vectors::dot;
 use crate::data::{Dataset, Query};
 use crate::losses::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
+use crate::parallel;
 use crate::rng;
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -226,7 +226,7 @@ impl<L: SecondOrder> Curvature for LinearRisk<'_, L> {
             query.dot(&w, &mut scores);
             self.loss.hessian(ScoredQuery { labels: query.labels(), scores: &scores, seed: self.seed(query) })
         };
-        let products: Vec<HessianProduct<'_>> = self.queries.par_iter().map(at).collect();
+        let products: Vec<HessianProduct<'_>> = parallel::map(&self.queries, at);
         Box::new(move |v, out| {
             let bent = self.over_queries(v, |place, _, along, bent| {
                 products[place](along, bent);

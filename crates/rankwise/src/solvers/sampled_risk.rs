@@ -10,8 +10,8 @@ use super::units::FeatureUnits;
 use crate::data::{Dataset, Query};
 use crate::losses::conditional::{ConditionalObjective, Kappa, RankingSample};
 use crate::losses::structured::is_relevant;
+use crate::parallel;
 use crate::watch::Stop;
-use rayon::prelude::*;
 use rows::FeatureDifferences;
 use std::borrow::Cow;
 
@@ -95,7 +95,7 @@ impl<'a> SampledRisk<'a> {
             );
             Some(QueryRankings { query: index, rows, losses, log_weights })
         };
-        let parts: Vec<QueryRankings> = (0..data.query_count()).into_par_iter().filter_map(part).collect();
+        let parts: Vec<QueryRankings> = parallel::flat_map(0..data.query_count(), part);
         let total: f64 = parts.iter().map(|p| data.query(p.query).weight()).sum();
         let total = if total > 0.0 { total } else { 1.0 };
         SampledRisk { data, units, form: distribution.form, parts, total, damping: 0.0 }

@@ -5,7 +5,7 @@ use super::objective::Objective;
 use super::units::FeatureUnits;
 use crate::data::Dataset;
 use crate::losses::ThresholdHinge;
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The hinge loss of all documents at the optimal thresholds, as a function of a linear model's weights:
 ///
@@ -35,7 +35,7 @@ impl<'a> ThresholdRisk<'a> {
     }
 
     fn scores(&self, w: &[f64]) -> Vec<f64> {
-        (0..self.data.len()).into_par_iter().map(|row| self.data.row(row).dot(w)).collect()
+        parallel::map(0..self.data.len(), |row| self.data.row(row).dot(w))
     }
 }
 

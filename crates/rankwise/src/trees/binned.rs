@@ -7,7 +7,7 @@
 
 use super::bins::{FeatureBins, sampled};
 use crate::data::{Dataset, Features};
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The number of features in a block.
 pub(super) const BLOCK: usize = 8;
@@ -144,7 +144,7 @@ fn cut_dense(values: &[f32], width: usize, max_bins: usize) -> Vec<FeatureBins> 
         taken.into_iter().zip(missing).map(cut).collect::<Vec<_>>()
     };
     let starts: Vec<usize> = (0..width).step_by(TOGETHER).collect();
-    starts.into_par_iter().flat_map_iter(cut).collect()
+    parallel::flat_map(starts, cut)
 }
 
 /// The same for sparse rows: a column consists of its stored values and the implied zeros.
@@ -169,13 +169,13 @@ fn cut_sparse(
         column.resize(taken, 0.0);
         FeatureBins::of(column, missing, max_bins)
     };
-    by_column.into_par_iter().zip(missing).map(cut).collect()
+    parallel::map(by_column.into_iter().zip(missing), cut)
 }
 
 fn dense_codes(features: &[Feature], data: &Dataset) -> Codes {
     let (chunk, blocks) = (1 << 10, features.len().div_ceil(BLOCK));
     let mut rows = vec![[0; BLOCK]; data.len() * blocks];
-    rows.par_chunks_mut(chunk * blocks.max(1)).enumerate().for_each(|(c, rows)| {
+    parallel::for_each(rows.chunks_mut(chunk * blocks.max(1)).enumerate(), |(c, rows)| {
         for (f, feature) in features.iter().enumerate() {
             let coder = feature.bins.coder();
             for (i, codes) in rows.chunks_exact_mut(blocks).enumerate() {
@@ -191,7 +191,7 @@ fn dense_codes(features: &[Feature], data: &Dataset) -> Codes {
         }
         columns
     };
-    let columns = (0..blocks).into_par_iter().flat_map_iter(columns_of).collect();
+    let columns = parallel::flat_map(0..blocks, columns_of);
     Codes::Dense { rows, blocks, columns }
 }
 

@@ -3,8 +3,6 @@
 //! A feature with few distinct values gets one bin per value, so nothing is lost. A feature with many is cut at
 //! quantiles. Bounds lie between values that occur, so the thresholds of a tree do not coincide with data values.
 
-use rayon::prelude::*;
-
 /// The maximum number of bins. Codes are bytes, and one of the 256 is reserved for missing values.
 pub const MAX_BINS: usize = 255;
 
@@ -92,7 +90,7 @@ pub(super) fn sampled(rows: usize) -> impl ExactSizeIterator<Item = usize> {
 
 /// The distinct values in ascending order, with the number of occurrences of each.
 fn runs(values: &[f32]) -> Vec<(f32, usize)> {
-    let mut keys: Vec<u32> = values.par_iter().with_min_len(1 << 16).map(|&x| sortable(x)).collect();
+    let mut keys: Vec<u32> = values.iter().map(|&x| sortable(x)).collect();
     sort_keys(&mut keys);
     let mut runs: Vec<(f32, usize)> = Vec::new();
     let mut last = None;

@@ -10,7 +10,7 @@
 //! gradient, and more bits of its curvature than single precision would in data of a million documents.
 
 use crate::error::{Error, Result};
-use rayon::prelude::*;
+use crate::parallel;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// The minimum number of documents for a task of its own.
@@ -54,7 +54,8 @@ impl Gradients {
     /// Rounds first and second derivatives to fixed point. Fails if one is not finite, or if a second derivative is
     /// negative.
     pub(super) fn new(slopes: &[f64], curvatures: &[f64]) -> Result<Gradients> {
-        if let Some(h) = curvatures.par_iter().find_any(|h| **h < 0.0) {
+        let negative = |chunk: &[f64]| chunk.iter().copied().find(|&h| h < 0.0);
+        if let Some(h) = parallel::map(curvatures.chunks(CHUNK), negative).into_iter().flatten().next() {
             return Err(Error::data(format!(
                 "the loss has a negative second derivative ({h}) at a document; boosted trees need it to be at least 0"
             )));
@@ -74,7 +75,11 @@ impl Gradients {
             slope: (g * a).round_ties_even() as i64,
             weight: (h * b).round_ties_even() as i64 + one,
         };
-        let documents = slopes.par_iter().zip(curvatures).with_min_len(CHUNK).map(round).collect();
+        let mut documents = vec![GradientSums::default(); slopes.len()];
+        let given = slopes.chunks(CHUNK).zip(curvatures.chunks(CHUNK));
+        parallel::for_each(documents.chunks_mut(CHUNK).zip(given), |(out, (slopes, curvatures))| {
+            out.iter_mut().zip(slopes.iter().zip(curvatures)).for_each(|(out, given)| *out = round(given));
+        });
         Ok(Gradients { documents, units: FixedPointUnits { slope: 1.0 / a, weight: 1.0 / b, shift } })
     }
 
@@ -89,7 +94,7 @@ impl Gradients {
 
 /// `Σ|x|`, summed in chunks of fixed size so that the result does not depend on the number of threads.
 fn total(values: &[f64]) -> f64 {
-    let sums: Vec<f64> = values.par_chunks(CHUNK).map(|chunk| chunk.iter().map(|x| x.abs()).sum()).collect();
+    let sums: Vec<f64> = parallel::map(values.chunks(CHUNK), |chunk| chunk.iter().map(|x| x.abs()).sum());
     sums.iter().sum()
 }
 

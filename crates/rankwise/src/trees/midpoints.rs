@@ -12,7 +12,7 @@
 use super::bins::{between, sortable};
 use super::tree::Tree;
 use crate::data::{Dataset, Features};
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The documents of a data set, sorted by each feature.
 #[derive(Debug)]
@@ -50,13 +50,10 @@ impl<'a> Midpoints<'a> {
     /// Sorts the documents by every feature.
     pub fn new(data: &'a Dataset) -> Midpoints<'a> {
         let columns = match &data.parts().features {
-            Features::Dense { width, values } => (0..*width)
-                .into_par_iter()
-                .map(|c| {
-                    let stored = values.chunks_exact(*width).enumerate().map(|(row, x)| (x[c], row as u32));
-                    Column::new(c, stored.collect(), 0)
-                })
-                .collect(),
+            Features::Dense { width, values } => parallel::map(0..*width, |c| {
+                let stored = values.chunks_exact(*width).enumerate().map(|(row, x)| (x[c], row as u32));
+                Column::new(c, stored.collect(), 0)
+            }),
             Features::Sparse { width, starts, columns, values } => {
                 let mut stored = vec![Vec::new(); *width];
                 for (row, range) in starts.windows(2).enumerate() {
@@ -68,7 +65,7 @@ impl<'a> Midpoints<'a> {
                     let left_out = data.len() - stored.len();
                     Column::new(c, stored, left_out)
                 };
-                stored.into_par_iter().enumerate().map(column).collect()
+                parallel::map(stored.into_iter().enumerate(), column)
             }
         };
         Midpoints { data, columns }
@@ -78,7 +75,7 @@ impl<'a> Midpoints<'a> {
     /// the sum of its weights. `None` if no feature has two different values.
     pub fn best(&self, weights: &[f64]) -> Option<Tree> {
         let total: f64 = weights.iter().sum();
-        let cuts: Vec<Option<Cut>> = self.columns.par_iter().map(|c| c.best(weights, total)).collect();
+        let cuts: Vec<Option<Cut>> = parallel::map(&self.columns, |c| c.best(weights, total));
         let found = self.columns.iter().zip(cuts).filter_map(|(column, cut)| Some((column, cut?)));
         let (column, cut) = found.reduce(|best, next| if next.1.gain > best.1.gain { next } else { best })?;
         Some(Tree {

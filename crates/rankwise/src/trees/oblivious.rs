@@ -8,7 +8,7 @@ use super::partition::RowPartition;
 use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
 use super::tree::{Child, Tree};
-use rayon::prelude::*;
+use crate::parallel;
 use std::ops::Range;
 
 /// A leaf of the level that is being split.
@@ -89,13 +89,10 @@ impl Grower<'_> {
     /// The test with the largest total gain over all leaves of the level.
     fn best_of_level(&self, search: &Search<'_>, level: &[LevelLeaf], chosen: &[bool]) -> Option<Split> {
         let (_, growth, groups) = self.parts();
-        let found: Vec<Option<Split>> = groups
-            .par_iter()
-            .map(|group| {
-                let places = group.features.clone().filter(|&place| chosen[place]);
-                places.map(|place| self.best_of_feature(search, level, place)).fold(None, Split::better)
-            })
-            .collect();
+        let found: Vec<Option<Split>> = parallel::map(groups, |group| {
+            let places = group.features.clone().filter(|&place| chosen[place]);
+            places.map(|place| self.best_of_feature(search, level, place)).fold(None, Split::better)
+        });
         let best = found.into_iter().fold(None, Split::better)?;
         (best.gain > growth.min_split_gain && best.gain > 0.0).then_some(best)
     }

@@ -4,7 +4,7 @@ use crate::card;
 use crate::data::identical::{identical_rows, is_zero};
 use crate::data::{Dataset, Query, Row};
 use crate::error::{Error, Result};
-use rayon::prelude::*;
+use crate::parallel;
 use std::fmt;
 
 /// One step with its options.
@@ -160,13 +160,12 @@ impl CleaningStep {
     /// For every document, whether to drop it.
     pub(super) fn drops(&self, data: &Dataset) -> Vec<bool> {
         match *self {
-            CleaningStep::ZeroRows => (0..data.len()).into_par_iter().map(|r| is_zero(data.row(r))).collect(),
+            CleaningStep::ZeroRows => parallel::map(0..data.len(), |r| is_zero(data.row(r))),
             CleaningStep::Conflicts { side, grades, scope, zeros, threshold } => {
                 let groups = match scope {
-                    Scope::Query => (0..data.query_count())
-                        .into_par_iter()
-                        .flat_map_iter(|q| identical_rows(data, data.query(q).range()))
-                        .collect(),
+                    Scope::Query => parallel::flat_map(0..data.query_count(), |q| {
+                        identical_rows(data, data.query(q).range())
+                    }),
                     Scope::Data => identical_rows(data, 0..data.len()),
                 };
                 let class = |row: usize| match grades {
@@ -197,7 +196,7 @@ impl CleaningStep {
 }
 
 fn per_query(data: &Dataset, drops: impl Fn(Query<'_>) -> Vec<bool> + Sync) -> Vec<bool> {
-    (0..data.query_count()).into_par_iter().flat_map_iter(|q| drops(data.query(q))).collect()
+    parallel::flat_map(0..data.query_count(), |q| drops(data.query(q)))
 }
 
 /// Marks the rows to drop among equal rows of different classes: those below the best, above the worst, or all.
@@ -217,18 +216,14 @@ fn drop_conflicting(group: &[usize], class: impl Fn(usize) -> f32, side: Side, d
 fn near(q: Query<'_>, side: Side, cosine: f64, threshold: f32) -> Vec<bool> {
     let directions: Vec<Direction<'_>> = q.rows().map(Direction::of).collect();
     let relevant: Vec<bool> = q.labels().iter().map(|&l| l >= threshold).collect();
-    (0..q.len())
-        .into_par_iter()
-        .map(|i| {
-            let may_drop = side == Side::Both || (side == Side::Relevant) == relevant[i];
-            may_drop && {
-                let own = directions[i].spread();
-                (0..q.len()).any(|j| {
-                    relevant[j] != relevant[i] && directions[i].cosine(&own, &directions[j]) > cosine
-                })
-            }
-        })
-        .collect()
+    parallel::map(0..q.len(), |i| {
+        let may_drop = side == Side::Both || (side == Side::Relevant) == relevant[i];
+        may_drop && {
+            let own = directions[i].spread();
+            (0..q.len())
+                .any(|j| relevant[j] != relevant[i] && directions[i].cosine(&own, &directions[j]) > cosine)
+        }
+    })
 }
 
 /// A row and its Euclidean length; missing values count as 0.

@@ -9,8 +9,8 @@ use super::source::{Origin, Source};
 use super::table::{Header, Table, TableRows};
 use super::{Loaded, ReadOptions, cell, number};
 use crate::error::{Error, Place, Result};
+use crate::parallel;
 use memchr::{memchr, memchr_iter, memchr3, memrchr};
-use rayon::prelude::*;
 use std::io::Read;
 
 /// The size of a block, and how many are parsed in parallel.
@@ -42,7 +42,7 @@ pub(super) fn read(
             if batch.is_empty() {
                 break;
             }
-            let parsed: Vec<Result<TableRows>> = batch.par_iter().map(|block| block.rows(&header)).collect();
+            let parsed: Vec<Result<TableRows>> = parallel::map(&batch, |block| block.rows(&header));
             for rows in parsed {
                 table.append(rows?)?;
             }

@@ -19,11 +19,11 @@ mod tests;
 use super::source::Source;
 use super::{Loaded, ReadOptions};
 use crate::error::{Error, Result};
+use crate::parallel;
 use assembly::Assembly;
 use blocks::{Block, Blocks};
 use fragment::Fragment;
 use line::Ids;
-use rayon::prelude::*;
 use rows::MatrixShape;
 
 /// Small enough that a block and its parsed values stay in the cache of a core.
@@ -114,7 +114,7 @@ impl Wave {
     }
 
     fn parse(&mut self, ids: Ids, shape: MatrixShape) {
-        self.slots[..self.used].par_iter_mut().for_each(|(block, fragment)| {
+        parallel::for_each(&mut self.slots[..self.used], |(block, fragment)| {
             fragment.read(block.text(), ids, shape);
         });
     }

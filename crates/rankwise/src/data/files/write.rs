@@ -7,7 +7,7 @@ use super::roles::{Role, reserved_names, usual_name};
 use super::table::numbered_name;
 use super::{Dataset, Features, Format, Query, Row};
 use crate::error::{Error, Result};
-use rayon::prelude::*;
+use crate::parallel;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -255,7 +255,7 @@ fn put_rows(
             }
             text
         };
-        for text in starts.par_iter().map(piece).collect::<Vec<_>>() {
+        for text in parallel::map(&starts, piece) {
             file.put(&text)?;
         }
     }

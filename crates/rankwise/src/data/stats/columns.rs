@@ -2,7 +2,7 @@
 
 use crate::data::identical::canonical_bits;
 use crate::data::{Dataset, Row};
-use rayon::prelude::*;
+use crate::parallel;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -100,10 +100,7 @@ fn stripe_width(width: usize) -> usize {
 pub(super) fn scan(data: &Dataset) -> Vec<Column> {
     let (width, stripe) = (data.width(), stripe_width(data.width()));
     let starts: Vec<usize> = (0..width).step_by(stripe).collect();
-    starts
-        .into_par_iter()
-        .flat_map_iter(|start| scan_stripe(data, start..(start + stripe).min(width)))
-        .collect()
+    parallel::flat_map(starts, |start| scan_stripe(data, start..(start + stripe).min(width)))
 }
 
 fn scan_stripe(data: &Dataset, range: Range<usize>) -> Vec<Column> {
@@ -140,17 +137,14 @@ pub(super) fn duplicates(data: &Dataset, columns: &[Column]) -> Vec<Vec<usize>> 
         like[i] = *first_with.entry((c.hash, c.nonzero, c.missing)).or_insert(i);
     }
     // Both columns have equally many values other than 0, so comparing those of one is enough.
-    let unlike: Vec<usize> = (0..data.len())
-        .into_par_iter()
-        .flat_map_iter(|r| {
-            let (row, like) = (data.row(r), &like);
-            row.iter()
-                .filter(move |&(c, x)| {
-                    like[c] != c && canonical_bits(x) != canonical_bits(row.get(like[c])) && x != 0.0
-                })
-                .map(|(c, _)| c)
-        })
-        .collect();
+    let unlike: Vec<usize> = parallel::flat_map(0..data.len(), |r| {
+        let (row, like) = (data.row(r), &like);
+        row.iter()
+            .filter(move |&(c, x)| {
+                like[c] != c && canonical_bits(x) != canonical_bits(row.get(like[c])) && x != 0.0
+            })
+            .map(|(c, _)| c)
+    });
     unlike.into_iter().for_each(|c| like[c] = c);
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (c, &first) in like.iter().enumerate().filter(|&(c, &first)| c != first) {

@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::learners::conditional::Conditional;
 use crate::losses::conditional::{RankingSampler, Restarts};
 use crate::losses::structured::is_relevant;
+use crate::parallel;
 use crate::rng;
 use crate::watch::{Progress, Stop, Watch};
-use rayon::prelude::*;
 use std::time::Instant;
 
 /// The study in the list.
@@ -132,7 +132,7 @@ fn drawn(setup: &Setup<'_>, parameters: &Conditional, restarts: Restarts, stop: 
         Some((1..sample.len()).map(|i| loss.at(sample.state(i).places())).collect())
     };
     let queries: Vec<usize> = (0..setup.train.query_count()).collect();
-    queries.into_par_iter().filter_map(|q| of_query(setup.train.query(q))).collect()
+    parallel::flat_map(queries, |q| of_query(setup.train.query(q)))
 }
 
 impl Smear {

@@ -53,11 +53,11 @@ impl Checkpoint {
                  checkpoint"
             ))
         };
-        let envelope: Envelope<'_> = serde_json::from_str(&text).map_err(|_| damaged())?;
+        let envelope: Envelope<'_> = serde_json::from_slice(text.as_bytes()).map_err(|_| damaged())?;
         if checksum(envelope.state.get().as_bytes()) != envelope.checksum {
             return Err(damaged());
         }
-        let saved: Saved = serde_json::from_str(envelope.state.get()).map_err(|_| damaged())?;
+        let saved: Saved = serde_json::from_slice(envelope.state.get().as_bytes()).map_err(|_| damaged())?;
         if saved.fingerprint != fingerprint {
             return Err(Error::model(format!(
                 "the checkpoint {shown} belongs to another training (other data, parameters, seed or \

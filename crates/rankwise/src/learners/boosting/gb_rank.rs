@@ -20,8 +20,8 @@ use crate::learners::parameters::check_above_zero;
 use crate::learners::{Fitted, Learner, Task};
 use crate::losses::{QueryLoss, ScoredQuery, SquaredPairHinge};
 use crate::models::Combine;
+use crate::parallel;
 use crate::watch::Watch;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,7 @@ impl Target for Misordered<'_> {
         let hinge = SquaredPairHinge::default();
         let slopes = by_query(self.data, &mut slopes[0]);
         let curvatures = by_query(self.data, &mut curvatures[0]);
-        slopes.into_par_iter().zip(curvatures).enumerate().for_each(|(q, (slopes, counts))| {
+        parallel::for_each(slopes.into_iter().zip(curvatures).enumerate(), |(q, (slopes, counts))| {
             let query = self.data.query(q);
             // In units of τ, since the hinge has a margin of 1.
             let scores: Vec<f64> = scores[0][query.range()].iter().map(|s| s / self.tau).collect();

@@ -15,13 +15,16 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::Combine;
+use crate::parallel;
 use crate::watch::Watch;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// More grades than this are not treated as classes.
 const MAX_GRADES: usize = 64;
+
+/// Documents whose gradients are computed one after the other.
+const CHUNK: usize = 1 << 11;
 
 /// How probabilities of grades are modelled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -156,8 +159,10 @@ impl Target for Grades {
     fn gradients(&self, scores: &[Vec<f64>], _: u64, slopes: &mut [Vec<f64>], curvatures: &mut [Vec<f64>]) {
         let outputs = self.outputs();
         let mut both = vec![(0.0, 0.0); outputs * self.numbers.len()];
-        both.par_chunks_mut(outputs).enumerate().with_min_len(1 << 11).for_each(|(row, out)| {
-            self.at(row, scores, out);
+        parallel::for_each(both.chunks_mut(outputs * CHUNK).enumerate(), |(chunk, both)| {
+            for (i, out) in both.chunks_mut(outputs).enumerate() {
+                self.at(chunk * CHUNK + i, scores, out);
+            }
         });
         for (k, (slopes, curvatures)) in slopes.iter_mut().zip(curvatures).enumerate() {
             for (row, (slope, curvature)) in slopes.iter_mut().zip(curvatures).enumerate() {

@@ -5,8 +5,8 @@ use crate::data::Dataset;
 use crate::learners::Task;
 use crate::learners::validation::mean_metric_of_scores;
 use crate::models::{Combine, TreeEnsemble};
+use crate::parallel;
 use crate::trees::{GrownTree, Tree};
-use rayon::prelude::*;
 
 /// Documents per task.
 const CHUNK: usize = 1 << 11;
@@ -133,7 +133,7 @@ impl<'a> Scored<'a> {
     /// Adds `weight` times a tree to the scores of all documents.
     pub(super) fn add(&mut self, output: usize, tree: &Tree, weight: f64) {
         let data = self.data;
-        self.outputs[output].par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, scores)| {
+        parallel::for_each(self.outputs[output].chunks_mut(CHUNK).enumerate(), |(chunk, scores)| {
             for (i, score) in scores.iter_mut().enumerate() {
                 *score += weight * tree.values[tree.leaf(data.row(chunk * CHUNK + i))];
             }
@@ -148,8 +148,7 @@ impl<'a> Scored<'a> {
         let left_out: Vec<usize> =
             (0..self.data.len()).filter(|&row| drawn.next_if_eq(&(row as u32)).is_none()).collect();
         let (tree, data) = (&grown.tree, self.data);
-        let steps: Vec<f64> =
-            left_out.par_iter().map(|&row| weight * tree.values[tree.leaf(data.row(row))]).collect();
+        let steps: Vec<f64> = parallel::map(&left_out, |&row| weight * tree.values[tree.leaf(data.row(row))]);
         left_out.iter().zip(steps).for_each(|(&row, step)| self.outputs[output][row] += step);
     }
 
@@ -161,6 +160,6 @@ impl<'a> Scored<'a> {
             let outputs: Vec<f64> = self.outputs.iter().map(|output| output[row]).collect();
             combine.score(&outputs)
         };
-        (0..self.data.len()).into_par_iter().map(score).collect()
+        parallel::map(0..self.data.len(), score)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::data::Dataset;
 use crate::losses::{QueryLoss, ScoredQuery};
+use crate::parallel;
 use crate::rng;
-use rayon::prelude::*;
 
 /// A loss of the outputs of all documents.
 pub(super) trait Target: Sync {
@@ -39,7 +39,7 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
     ) {
         let slopes = by_query(self.data, &mut slopes[0]);
         let curvatures = by_query(self.data, &mut curvatures[0]);
-        slopes.into_par_iter().zip(curvatures).enumerate().for_each(|(q, (slopes, curvatures))| {
+        parallel::for_each(slopes.into_iter().zip(curvatures).enumerate(), |(q, (slopes, curvatures))| {
             let query = self.data.query(q);
             let seed = rng::derive(self.seed, &[q as u64, round]);
             let scored = ScoredQuery { labels: query.labels(), scores: &scores[0][query.range()], seed };

@@ -23,9 +23,9 @@ use crate::error::{Error, Result};
 use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record};
+use crate::parallel;
 use crate::watch::{Progress, Stop, Watch};
 use climb::{Climb, Hill};
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,18 +78,14 @@ impl Learner for CoordinateAscent {
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let hill = Hill::new(task.train, task.metric, task.seed);
-        let mut climbers: Vec<Climber> = (0..u64::from(self.restarts))
-            .into_par_iter()
-            .map(|start| Climber::new(hill.start(start), task))
-            .collect();
+        let mut climbers: Vec<Climber> =
+            parallel::map(0..u64::from(self.restarts), |start| Climber::new(hill.start(start), task));
         let what = format!("{} (train)", task.metric.name());
         let stop = watch.stop().clone();
         let mut passes = 0;
         while passes < u64::from(self.passes) && !stop.requested() && climbers.iter().any(|c| !c.converged) {
-            climbers
-                .par_iter_mut()
-                .filter(|c| !c.converged)
-                .for_each(|c| c.pass(&hill, passes, self, task, &stop));
+            let climbing = climbers.iter_mut().filter(|c| !c.converged);
+            parallel::for_each(climbing, |c| c.pass(&hill, passes, self, task, &stop));
             passes += 1;
             let value = climbers.iter().map(|c| c.climb.height).fold(f64::MIN, f64::max);
             watch.step(Progress { done: passes, total: Some(u64::from(self.passes)), what: &what, value });

@@ -3,7 +3,7 @@
 use super::columns::{Columns, Varying};
 use crate::data::{Dataset, Query};
 use crate::metrics::{Empty, Metric};
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Queries with their weights, and features with their scales.
 pub(super) struct Terrain<'a> {
@@ -27,7 +27,7 @@ impl<'a> Terrain<'a> {
             columns.varying(c, |q| shares[q] > 0.0, &mut varying);
             spread(data, &varying)
         };
-        let spreads: Vec<(f64, f64)> = (0..data.width()).into_par_iter().map(spread).collect();
+        let spreads: Vec<(f64, f64)> = parallel::map(0..data.width(), spread);
         let (scales, correlations) = spreads.into_iter().unzip();
         Terrain { data, columns, shares, scales, correlations }
     }

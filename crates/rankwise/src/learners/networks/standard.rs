@@ -1,7 +1,7 @@
 //! Mean and standard deviation of the features that a network is trained on.
 
 use crate::data::Dataset;
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Documents that are summed together; independent of the number of threads.
 const CHUNK: usize = 4096;
@@ -47,16 +47,13 @@ fn present(x: f32) -> f64 {
 
 /// Sums over all stored values, one sum per column, in a fixed order.
 fn total(data: &Dataset, add: impl Fn(usize, f32, &mut [f64]) + Sync) -> Vec<f64> {
-    let chunks: Vec<Vec<f64>> = (0..data.len().div_ceil(CHUNK))
-        .into_par_iter()
-        .map(|chunk| {
-            let mut sums = vec![0.0; data.width()];
-            for row in chunk * CHUNK..data.len().min((chunk + 1) * CHUNK) {
-                data.row(row).iter().for_each(|(column, x)| add(column, x, &mut sums));
-            }
-            sums
-        })
-        .collect();
+    let chunks: Vec<Vec<f64>> = parallel::map(0..data.len().div_ceil(CHUNK), |chunk| {
+        let mut sums = vec![0.0; data.width()];
+        for row in chunk * CHUNK..data.len().min((chunk + 1) * CHUNK) {
+            data.row(row).iter().for_each(|(column, x)| add(column, x, &mut sums));
+        }
+        sums
+    });
     let mut sums = vec![0.0; data.width()];
     for chunk in chunks {
         sums.iter_mut().zip(chunk).for_each(|(sum, part)| *sum += part);

@@ -10,7 +10,7 @@
 use super::parameters::{NetworkParameters, Optimizer, Schedule};
 use super::shape::NetworkLayout;
 use crate::models::network::dot;
-use rayon::prelude::*;
+use crate::parallel;
 
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
@@ -100,11 +100,11 @@ impl<'a> Steps<'a> {
         let (keep_1, keep_2) = (BETA_1 as f32, BETA_2 as f32);
         let (add_1, add_2) = ((1.0 - BETA_1) as f32, (1.0 - BETA_2) as f32);
         let chunks = weights
-            .par_chunks_mut(CHUNK)
-            .zip(gradient.par_chunks(CHUNK))
-            .zip(self.means.par_chunks_mut(CHUNK))
-            .zip(self.squares.par_chunks_mut(CHUNK));
-        chunks.for_each(|(((weights, gradient), means), squares)| {
+            .chunks_mut(CHUNK)
+            .zip(gradient.chunks(CHUNK))
+            .zip(self.means.chunks_mut(CHUNK))
+            .zip(self.squares.chunks_mut(CHUNK));
+        parallel::for_each(chunks, |(((weights, gradient), means), squares)| {
             for (((w, &g), mean), square) in weights.iter_mut().zip(gradient).zip(means).zip(squares) {
                 *mean = keep_1 * *mean + add_1 * g;
                 *square = keep_2 * *square + add_2 * g * g;

@@ -15,10 +15,10 @@ use crate::learners::validation::mean_metric_of_scores;
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, ScoredQuery};
 use crate::models::{Model, NeuralNetwork, Outcome, Record};
+use crate::parallel;
 use crate::rng;
 use crate::watch::{Progress, Watch};
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 use std::sync::Mutex;
 
 /// Names of random streams, after the seed.
@@ -174,12 +174,12 @@ impl<'a> Trainer<'a> {
         self.packed.fill(&self.shape, &self.weights);
         let mut pieces = std::mem::take(&mut self.pieces);
         let used = self.cut(batch, &mut pieces);
-        pieces[..used].par_iter_mut().for_each(|piece| {
+        parallel::for_each(&mut pieces[..used], |piece| {
             let mut scratch = self.idle.lock().unwrap_or_else(|e| e.into_inner()).pop().unwrap_or_default();
             self.work_through(piece, batch.len(), epoch, &mut scratch);
             self.idle.lock().unwrap_or_else(|e| e.into_inner()).push(scratch);
         });
-        self.gradient.par_chunks_mut(SUMMED).enumerate().for_each(|(i, sums)| {
+        parallel::for_each(self.gradient.chunks_mut(SUMMED).enumerate(), |(i, sums)| {
             let mut exact = [0.0f64; SUMMED];
             for piece in &pieces[..used] {
                 let part = &piece.gradient[i * SUMMED..][..sums.len()];

@@ -4,9 +4,9 @@ use super::value;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::models::Model;
+use crate::parallel;
 use crate::rng;
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 
 /// Names the stream of the sampled documents.
 const SAMPLE_STREAM: u64 = 0x7361_6d70;
@@ -65,18 +65,15 @@ impl Dependence {
         let candidates = points(&grids).concat();
         let count = candidates.len() / columns.len();
         let documents = self.sample(data.len());
-        let sums: Vec<Vec<f64>> = documents
-            .par_chunks(CHUNK)
-            .map(|chunk| {
-                let mut substitute = model.shape().substitute(columns);
-                let (mut sums, mut scores) = (vec![0.0; count], vec![0.0; count]);
-                for &document in chunk {
-                    substitute.scores(data.row(document), &candidates, &mut scores);
-                    sums.iter_mut().zip(&scores).for_each(|(sum, score)| *sum += score);
-                }
-                sums
-            })
-            .collect();
+        let sums: Vec<Vec<f64>> = parallel::map(documents.chunks(CHUNK), |chunk| {
+            let mut substitute = model.shape().substitute(columns);
+            let (mut sums, mut scores) = (vec![0.0; count], vec![0.0; count]);
+            for &document in chunk {
+                substitute.scores(data.row(document), &candidates, &mut scores);
+                sums.iter_mut().zip(&scores).for_each(|(sum, score)| *sum += score);
+            }
+            sums
+        });
         let mean = |point| sums.iter().map(|sums| sums[point]).sum::<f64>() / documents.len() as f64;
         let means: Vec<f64> = (0..count).map(mean).collect();
         if means.iter().any(|mean| !mean.is_finite()) {

@@ -5,9 +5,9 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metrics::{Metric, evaluate};
 use crate::models::Model;
+use crate::parallel;
 use crate::rng;
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// Names the streams of shuffled columns: `(this, feature, repeat)`.
@@ -76,12 +76,14 @@ impl Permutation {
         let mut used = model.shape().used_columns();
         // Columns that the data lacks are 0 for all documents, shuffled or not.
         used[data.width()..].fill(false);
-        let drops: Result<Vec<Drop>> = used
-            .into_par_iter()
-            .enumerate()
-            .map(|(column, used)| if used { self.drop(model, data, column, value) } else { Ok(self.none()) })
-            .collect();
-        Ok(PermutationImportance { metric: self.metric.name(), value, drops: drops? })
+        let drops = parallel::map(used.into_iter().enumerate(), |(column, used)| {
+            if used { self.drop(model, data, column, value) } else { Ok(self.none()) }
+        });
+        Ok(PermutationImportance {
+            metric: self.metric.name(),
+            value,
+            drops: drops.into_iter().collect::<Result<_>>()?,
+        })
     }
 
     /// The drop of a feature that cannot change a score.

@@ -15,7 +15,7 @@
 use crate::data::{Dataset, Row};
 use crate::error::{Error, Result};
 use crate::models::Model;
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Documents that are explained together, whatever the number of threads: a leaf's tables are made once for them.
 const CHUNK: usize = 64;
@@ -67,15 +67,12 @@ impl<'a> Explainer<'a> {
     /// contributes to its score. Panics if there is no such document. The same for any number of threads.
     pub fn contributions(&self, data: &Dataset, documents: &[usize]) -> Result<Vec<Vec<f64>>> {
         self.model.check_width(data.width())?;
-        let chunks: Vec<Vec<Vec<f64>>> = documents
-            .par_chunks(CHUNK)
-            .map(|chunk| {
-                let rows: Vec<Row<'_>> = chunk.iter().map(|&document| data.row(document)).collect();
-                let mut out = vec![vec![0.0; self.model.width()]; rows.len()];
-                self.explain.explain(&rows, &mut out);
-                out
-            })
-            .collect();
+        let chunks: Vec<Vec<Vec<f64>>> = parallel::map(documents.chunks(CHUNK), |chunk| {
+            let rows: Vec<Row<'_>> = chunk.iter().map(|&document| data.row(document)).collect();
+            let mut out = vec![vec![0.0; self.model.width()]; rows.len()];
+            self.explain.explain(&rows, &mut out);
+            out
+        });
         let rows: Vec<Vec<f64>> = chunks.into_iter().flatten().collect();
         match rows.iter().position(|row| row.iter().any(|value| !value.is_finite())) {
             Some(i) => Err(Error::data(format!(

@@ -2,8 +2,8 @@
 
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::parallel;
 use crate::trees::{Binned, Grower, Growth, MAX_BINS, Midpoints, Tree};
-use rayon::prelude::*;
 
 /// A sum this small relative to its terms is rounding.
 const LEAST_EDGE: f64 = 1e-12;
@@ -98,8 +98,7 @@ impl<'a> Finder<'a> {
     }
 
     fn rule_of(&self, mut tree: Tree) -> Rule {
-        let leaves: Vec<usize> =
-            (0..self.data.len()).into_par_iter().map(|d| tree.leaf(self.data.row(d))).collect();
+        let leaves: Vec<usize> = parallel::map(0..self.data.len(), |d| tree.leaf(self.data.row(d)));
         leaves.iter().for_each(|&leaf| tree.covers[leaf] += 1.0);
         let chosen = leaves.into_iter().map(|leaf| tree.values[leaf] > 0.0).collect();
         round_values(&mut tree);

@@ -16,8 +16,8 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::boosting::target::by_query;
 use crate::learners::{Fitted, Learner, Task};
+use crate::parallel;
 use crate::watch::Watch;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,8 +75,7 @@ impl<'a> Fidelity<'a> {
 
     /// First and second derivatives of J along a rule.
     fn along(&self, sides: &[[Side; 2]], ahead: f64) -> (f64, f64) {
-        let sums: Vec<(f64, f64)> =
-            sides.par_iter().map(|sides| add_up_across(sides, ahead, &Derivatives)).collect();
+        let sums: Vec<(f64, f64)> = parallel::map(sides, |sides| add_up_across(sides, ahead, &Derivatives));
         let weighed = sums.iter().zip(&self.weights);
         weighed.fold((0.0, 0.0), |(slope, curve), (sum, w)| (slope + w * sum.0, curve + w * sum.1))
     }
@@ -86,29 +85,23 @@ impl WeakTarget for Fidelity<'_> {
     const OBJECTIVE: &'static str = "fidelity loss of pairs";
 
     fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64 {
-        let losses: Vec<f64> = by_query(self.data, worths)
-            .into_par_iter()
-            .enumerate()
-            .map(|(q, worths)| {
+        let losses: Vec<f64> =
+            parallel::map(by_query(self.data, worths).into_iter().enumerate(), |(q, worths)| {
                 let (graded, weight) = (&self.queries[q], self.weights[q]);
                 let loss = graded.add_up(&scores[self.data.query(q).range()], &Pull, worths);
                 worths.iter_mut().for_each(|w| *w *= weight);
                 loss * weight
-            })
-            .collect();
+            });
         losses.iter().sum()
     }
 
     /// Doubles the step until the derivative changes sign, then converges by Newton's method within these
     /// bounds.
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let sides: Vec<[Side; 2]> = (0..self.queries.len())
-            .into_par_iter()
-            .map(|q| {
-                let range = self.data.query(q).range();
-                self.queries[q].sides(&scores[range.clone()], &chosen[range])
-            })
-            .collect();
+        let sides: Vec<[Side; 2]> = parallel::map(0..self.queries.len(), |q| {
+            let range = self.data.query(q).range();
+            self.queries[q].sides(&scores[range.clone()], &chosen[range])
+        });
         let (mut low, mut high) = (0.0, 0.25);
         while self.along(&sides, high).0 < 0.0 {
             if high >= MAX_STEP {

@@ -26,10 +26,10 @@ use crate::error::{Error, Result};
 use crate::learners::boosting::target::by_query;
 use crate::learners::{Fitted, Learner, Task};
 use crate::metrics::{Conventions, Dcg, Discount, Gain};
+use crate::parallel;
 use crate::rng;
 use crate::watch::Watch;
 use rand::RngExt;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -132,16 +132,13 @@ impl WeakTarget for Bound<'_> {
     const OBJECTIVE: &'static str = "M";
 
     fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64 {
-        let values: Vec<f64> = by_query(self.data, worths)
-            .into_par_iter()
-            .enumerate()
-            .map(|(q, worths)| {
+        let values: Vec<f64> =
+            parallel::map(by_query(self.data, worths).into_iter().enumerate(), |(q, worths)| {
                 let (graded, share) = (&self.queries[q], self.shares[q]);
                 let value = graded.add_up(&scores[self.data.query(q).range()], &Terms, worths);
                 worths.iter_mut().for_each(|w| *w *= share);
                 share * (value + graded.gain_within_grades())
-            })
-            .collect();
+            });
         values.iter().sum()
     }
 
@@ -168,15 +165,12 @@ impl WeakTarget for Bound<'_> {
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let sums: Vec<(f64, f64)> = (0..self.queries.len())
-            .into_par_iter()
-            .map(|q| {
-                let range = self.data.query(q).range();
-                let sides = self.queries[q].sides(&scores[range.clone()], &chosen[range]);
-                let (raised, lowered) = add_up_across(&sides, 0.0, &Terms);
-                (self.shares[q] * raised, self.shares[q] * lowered)
-            })
-            .collect();
+        let sums: Vec<(f64, f64)> = parallel::map(0..self.queries.len(), |q| {
+            let range = self.data.query(q).range();
+            let sides = self.queries[q].sides(&scores[range.clone()], &chosen[range]);
+            let (raised, lowered) = add_up_across(&sides, 0.0, &Terms);
+            (self.shares[q] * raised, self.shares[q] * lowered)
+        });
         let (raised, lowered) = sums.iter().fold((0.0, 0.0), |(n, d), sum| (n + sum.0, d + sum.1));
         match (raised > 0.0, lowered > 0.0) {
             (true, true) => 0.5 * (raised / lowered).ln(),

@@ -23,8 +23,8 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::boosting::target::by_query;
 use crate::learners::{Fitted, Learner, Task};
+use crate::parallel;
 use crate::watch::Watch;
-use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -157,11 +157,9 @@ impl WeakTarget for Pairs<'_> {
 
     fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64 {
         let pieces = by_query(self.data, worths);
-        let sums: Vec<(f64, f64)> = pieces
-            .into_par_iter()
-            .enumerate()
-            .map(|(q, worths)| self.query(q, &scores[self.data.query(q).range()], worths))
-            .collect();
+        let sums: Vec<(f64, f64)> = parallel::map(pieces.into_iter().enumerate(), |(q, worths)| {
+            self.query(q, &scores[self.data.query(q).range()], worths)
+        });
         let weighed: Vec<f64> = self.data.queries().zip(&sums).map(|(q, sum)| q.weight() * sum.0).collect();
         let told = weighed.iter().zip(&sums).filter(|(weight, _)| **weight > 0.0);
         let widest = told.map(|(_, sum)| sum.1).fold(0.0, f64::max);
@@ -173,20 +171,17 @@ impl WeakTarget for Pairs<'_> {
         }
         let part = |(q, sum): (crate::data::Query<'_>, &(f64, f64))| q.weight() * shrunk(sum.1) / total;
         self.parts = self.data.queries().zip(&sums).map(part).collect();
-        let pieces = by_query(self.data, worths).into_par_iter().zip(&self.parts);
-        pieces.for_each(|(worths, part)| worths.iter_mut().for_each(|w| *w *= part));
+        let pieces = by_query(self.data, worths).into_iter().zip(&self.parts);
+        parallel::for_each(pieces, |(worths, part)| worths.iter_mut().for_each(|w| *w *= part));
         widest.exp() * total / self.mass
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let sums: Vec<(f64, f64)> = (0..self.queries.len())
-            .into_par_iter()
-            .map(|q| {
-                let range = self.data.query(q).range();
-                let (right, wrong) = self.right_and_wrong(q, &scores[range.clone()], &chosen[range]);
-                (right * self.parts[q], wrong * self.parts[q])
-            })
-            .collect();
+        let sums: Vec<(f64, f64)> = parallel::map(0..self.queries.len(), |q| {
+            let range = self.data.query(q).range();
+            let (right, wrong) = self.right_and_wrong(q, &scores[range.clone()], &chosen[range]);
+            (right * self.parts[q], wrong * self.parts[q])
+        });
         let (right, wrong) = sums.iter().fold((0.0, 0.0), |(r, w), sum| (r + sum.0, w + sum.1));
         let balance = right - wrong;
         let odds = match self.step {

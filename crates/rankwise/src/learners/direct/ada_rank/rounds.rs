@@ -4,8 +4,8 @@ use crate::data::Dataset;
 use crate::learners::direct::columns::Varying;
 use crate::learners::direct::terrain::Terrain;
 use crate::metrics::Metric;
+use crate::parallel;
 use crate::rank::Sorter;
-use rayon::prelude::*;
 
 /// A feature that is perfect on all queries would get an infinite `α`; with this mean it gets about 10.
 const HIGHEST_MEAN: f64 = 1.0 - 1e-9;
@@ -46,17 +46,12 @@ pub(super) struct Boosted<'a> {
 impl<'a> Boosted<'a> {
     pub(super) fn new(data: &'a Dataset, metric: &'a dyn Metric, is_scaled: bool) -> Self {
         let terrain = Terrain::new(data, metric);
-        let tied: Vec<f64> = (0..data.query_count())
-            .into_par_iter()
-            .map_init(Sorter::default, |sorter, q| {
-                value(metric, data, q, &vec![0.0; data.query(q).len()], sorter)
-            })
-            .collect();
-        let rankers = terrain
-            .varying_columns()
-            .into_par_iter()
-            .flat_map_iter(|column| both_ways(&terrain, metric, &tied, column))
-            .collect();
+        let tied: Vec<f64> = parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
+            value(metric, data, q, &vec![0.0; data.query(q).len()], sorter)
+        });
+        let rankers = parallel::flat_map(terrain.varying_columns(), |column| {
+            both_ways(&terrain, metric, &tied, column)
+        });
         Boosted {
             metric,
             rankers,
@@ -78,8 +73,7 @@ impl<'a> Boosted<'a> {
             |r: &WeakRanker| repeats > 0 && self.in_a_row >= repeats && self.last_column == Some(r.column);
         let gain =
             |r: &WeakRanker| -> f64 { r.gains.iter().map(|(q, gain)| self.distribution[*q] * gain).sum() };
-        let gains: Vec<Option<f64>> =
-            self.rankers.par_iter().map(|r| (!is_resting(r)).then(|| gain(r))).collect();
+        let gains: Vec<Option<f64>> = parallel::map(&self.rankers, |r| (!is_resting(r)).then(|| gain(r)));
         let candidates =
             gains.iter().zip(&self.rankers).filter_map(|(gain, ranker)| Some(((*gain)?, ranker)));
         let (gain, ranker) = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
@@ -105,13 +99,10 @@ impl<'a> Boosted<'a> {
         self.terrain.varying(chosen.column, &mut varying);
         varying.add_to(&mut self.scores, data, chosen.step);
         let scores = &self.scores;
-        let values: Vec<(usize, f64)> = varying
-            .queries
-            .par_iter()
-            .map_init(Sorter::default, |sorter, &(q, _)| {
+        let values: Vec<(usize, f64)> =
+            parallel::map_with(&varying.queries, Sorter::default, |sorter, &(q, _)| {
                 (q, value(metric, data, q, &scores[data.query(q).range()], sorter))
-            })
-            .collect();
+            });
         values.into_iter().for_each(|(q, value)| self.values[q] = value);
         let weights =
             self.terrain.shares.iter().zip(&self.values).map(|(share, value)| share * (-value).exp());

@@ -5,12 +5,12 @@ use crate::data::Dataset;
 use crate::learners::direct::columns::Varying;
 use crate::learners::direct::terrain::Terrain;
 use crate::metrics::Metric;
+use crate::parallel;
 use crate::rank::Sorter;
 use crate::rng;
 use crate::watch::Stop;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
 
 /// Queries per task; constant, so that sums do not depend on the number of threads.
 const QUERIES_PER_CHUNK: usize = 16;
@@ -136,7 +136,7 @@ impl<'a> Hill<'a> {
         varying: &Varying,
         work: impl Fn(&mut Trial, &[(usize, usize)]) -> T + Sync + Send,
     ) -> Vec<T> {
-        varying.queries.par_chunks(QUERIES_PER_CHUNK).map_init(Trial::default, work).collect()
+        parallel::map_with(varying.queries.chunks(QUERIES_PER_CHUNK), Trial::default, work)
     }
 
     /// Scales the absolute sum of the weights to 1 and recomputes scores, values and height from them, so
@@ -151,12 +151,12 @@ impl<'a> Hill<'a> {
             scores.push(own);
             rest = others;
         }
-        let queries = scores.par_iter_mut().zip(&mut climb.values).enumerate();
-        queries.for_each_init(Sorter::default, |sorter, (q, (scores, value))| {
-            let query = self.terrain.data.query(q);
-            query.dot(weights, scores);
-            *value = self.metric.value_of_scores(query.labels(), scores, sorter).unwrap_or(0.0);
-        });
+        climb.values =
+            parallel::map_with(scores.into_iter().enumerate(), Sorter::default, |sorter, (q, scores)| {
+                let query = self.terrain.data.query(q);
+                query.dot(weights, scores);
+                self.metric.value_of_scores(query.labels(), scores, sorter).unwrap_or(0.0)
+            });
         climb.height = self.terrain.mean(&climb.values);
     }
 }
