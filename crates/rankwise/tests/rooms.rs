@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every module at the root of the crate. Each imports only from itself and from those before it.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "error",
     "parallel",
     "rng",
