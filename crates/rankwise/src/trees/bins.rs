@@ -46,6 +46,12 @@ impl FeatureBins {
         self.uppers[bin]
     }
 
+    /// Whether 0 goes left if bins up to `bin` do. Missing values follow it where training saw none: a search engine
+    /// sends a missing value where a query does not match, and most tools read it as 0.
+    pub(super) fn sends_zero_left(&self, bin: usize) -> bool {
+        self.uppers[bin] >= 0.0
+    }
+
     /// The code of a value.
     pub fn code(&self, x: f32) -> u8 {
         if x.is_nan() {

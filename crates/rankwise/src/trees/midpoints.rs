@@ -78,10 +78,13 @@ impl<'a> Midpoints<'a> {
         let cuts: Vec<Option<Cut>> = parallel::map(&self.columns, |c| c.best(weights, total));
         let found = self.columns.iter().zip(cuts).filter_map(|(column, cut)| Some((column, cut?)));
         let (column, cut) = found.reduce(|best, next| if next.1.gain > best.1.gain { next } else { best })?;
+        let threshold = self.threshold(column, cut.run);
+        // Where training saw no missing value, missing goes where 0 goes.
+        let missing_left = if column.missing.is_empty() { 0.0 <= threshold } else { cut.missing_left };
         Some(Tree {
             features: vec![column.column as u32],
-            thresholds: vec![self.threshold(column, cut.run)],
-            missing_left: vec![cut.missing_left],
+            thresholds: vec![threshold],
+            missing_left: vec![missing_left],
             left: vec![!0],
             right: vec![!1],
             gains: vec![cut.gain as f32],

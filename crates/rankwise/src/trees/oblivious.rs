@@ -110,18 +110,16 @@ impl Grower<'_> {
             }
             let cuts = if missing.is_some() && !missing_left { values } else { values - 1 };
             let mut gains = vec![0.0; cuts];
-            let mut lefts = vec![0; cuts];
             for part in level {
                 let bins = &part.histogram[start..][..feature.bins.codes()];
                 let begin =
                     missing.filter(|_| missing_left).map_or(GradientSums::default(), |code| bins[code]);
-                add_gains(search, growth, part, begin, &bins[..cuts], &mut gains, &mut lefts);
+                add_gains(search, growth, part, begin, &bins[..cuts], &mut gains);
             }
             for (bin, &gain) in gains.iter().enumerate() {
                 if best.is_none_or(|b| gain > b.gain) {
-                    let documents: u64 = level.iter().map(|part| part.rows.len() as u64).sum();
                     let missing_left =
-                        if missing.is_some() { missing_left } else { 2 * lefts[bin] > documents };
+                        if missing.is_some() { missing_left } else { feature.bins.sends_zero_left(bin) };
                     let none = GradientSums::default();
                     best = Some(Split { gain, feature: place, bin, missing_left, left: none, right: none });
                 }
@@ -139,15 +137,13 @@ fn add_gains(
     begin: GradientSums,
     bins: &[GradientSums],
     gains: &mut [f64],
-    lefts: &mut [u64],
 ) {
     let total = search.units.read(part.total);
     let node = Node { total: part.total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
     let mut sum = begin;
-    for ((&sums, gain), lefts) in bins.iter().zip(gains).zip(lefts) {
+    for (&sums, gain) in bins.iter().zip(gains) {
         sum += sums;
         let left = search.units.read(sum);
-        *lefts += left.count;
         let right = search.units.read(part.total - sum);
         let enough =
             |count, weight| count >= growth.min_data_in_leaf.max(1) && weight >= growth.min_child_weight;

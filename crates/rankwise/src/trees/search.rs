@@ -120,7 +120,7 @@ impl Search<'_> {
     }
 
     /// Tries missing values on the right, then on the left. If the leaf has none, they go to the side with more
-    /// documents.
+    /// documents; if the feature has none, they go where 0 goes.
     fn scan_all(
         &self,
         node: Node,
@@ -133,8 +133,10 @@ impl Search<'_> {
         let missing = feature.bins.missing_code().map_or(GradientSums::default(), |code| bins[code]);
         if missing == GradientSums::default() {
             let mut found = self.scan(total, GradientSums::default(), &bins[..values - 1], leaf_gain)?;
-            let left = self.units.read(found.left);
-            found.missing_left = 2 * left.count > total.count;
+            found.missing_left = match feature.bins.missing_code() {
+                Some(_) => 2 * self.units.read(found.left).count > total.count,
+                None => feature.bins.sends_zero_left(found.bin),
+            };
             return Some(found);
         }
         let right = self.scan(total, GradientSums::default(), &bins[..values], leaf_gain);

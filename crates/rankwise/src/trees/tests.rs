@@ -385,3 +385,26 @@ fn constant_gradients_or_features_give_a_single_leaf() {
     let constant = Case { data: dataset(Features::Dense { width: 2, values: vec![3.0; 100] }, 50), ..flat };
     assert_eq!(grow(&constant, &Growth { min_data_in_leaf: 1, ..Growth::default() }).tree.values.len(), 1);
 }
+
+#[test]
+fn missing_goes_where_0_goes_if_training_saw_none() {
+    for policy in [GrowthPolicy::LeafWise, GrowthPolicy::LevelWise, GrowthPolicy::Oblivious] {
+        let growth =
+            Growth { policy, num_leaves: 16, max_depth: 4, min_data_in_leaf: 5, ..Growth::default() };
+        let mut directions = [0, 0];
+        for seed in 0..10 {
+            let mut case = case(seed, 400, 3);
+            let values =
+                case.data.parts().features.values().iter().map(|x| if x.is_nan() { 2.25 } else { *x });
+            case.data = dataset(Features::Dense { width: 3, values: values.collect() }, 400);
+            let best = Midpoints::new(&case.data).best(&case.slopes).expect("a test");
+            for tree in [&grow(&case, &growth).tree, &best] {
+                for (threshold, missing_left) in tree.thresholds.iter().zip(&tree.missing_left) {
+                    assert_eq!(*missing_left, 0.0 <= *threshold, "{policy:?}: x <= {threshold}");
+                    directions[usize::from(*missing_left)] += 1;
+                }
+            }
+        }
+        assert!(directions.iter().all(|&count| count > 20), "both directions occur: {directions:?}");
+    }
+}
