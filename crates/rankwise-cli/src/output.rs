@@ -52,6 +52,23 @@ pub(crate) fn notes(notes: &[String]) {
     notes.iter().for_each(note);
 }
 
+/// Prints a command to run next: on one line, however long, so that it can be copied.
+pub(crate) fn next_command(what: &str, command: &str) {
+    if !is_quiet() {
+        note(format!("{what}:"));
+        let _ = writeln!(anstream::stderr(), "  {command}");
+    }
+}
+
+/// An argument as a POSIX shell reads it.
+pub(crate) fn shell_quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@+%".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
 /// Prints what went wrong, and why.
 pub(crate) fn error(error: &anyhow::Error) {
     let text = sentence(error);

@@ -1,4 +1,4 @@
-//! Scores by the real runtimes, where a Python has them: ONNX Runtime, LightGBM and XGBoost.
+//! Scores by the real runtimes, where a Python has them: ONNX Runtime, LightGBM, XGBoost and treelite.
 
 use anyhow::{Context, Result, bail, ensure};
 use rankwise::models::interchange::Format;
@@ -7,21 +7,27 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+/// Python flags: isolated, so that neither a module in the current folder nor the environment decides what code runs.
+const ISOLATED: &str = "-I";
+
 /// Reads the length of a model, the model and rows of f32 from standard input; prints the runtime's version and the
-/// scores as the hexadecimal digits of f64.
+/// scores as the hexadecimal digits of f64. The first runtime that is installed scores.
 const SCRIPT: &str = r#"
-import json, struct, sys
-tool, width = sys.argv[1], int(sys.argv[2])
-try:
-    import numpy
-    if tool == "onnxruntime":
-        import onnxruntime as runtime
-    elif tool == "lightgbm":
-        import lightgbm as runtime
-    else:
-        import xgboost as runtime
-except ImportError as lack:
-    print(json.dumps({"lacks": lack.name or str(lack)}))
+import importlib, json, os, site, struct, sys
+# Isolated mode leaves out the user's own packages, where `pip install` puts them.
+if os.path.isabs(site.getusersitepackages()):
+    site.addsitedir(site.getusersitepackages())
+tools, format, width = sys.argv[1].split(","), sys.argv[2], int(sys.argv[3])
+lacking = None
+for tool in tools:
+    try:
+        import numpy
+        runtime = importlib.import_module(tool)
+        break
+    except ImportError as lack:
+        lacking = lacking or lack.name or str(lack)
+else:
+    print(json.dumps({"lacks": lacking}))
     sys.exit()
 received = sys.stdin.buffer.read()
 (length,) = struct.unpack_from("<Q", received)
@@ -32,13 +38,70 @@ if tool == "onnxruntime":
     scores = session.run(None, {session.get_inputs()[0].name: rows})[0]
 elif tool == "lightgbm":
     scores = runtime.Booster(model_str=model.decode()).predict(rows, raw_score=True)
-else:
+elif tool == "xgboost":
     booster = runtime.Booster(model_file=bytearray(model))
     rows = runtime.DMatrix(rows, feature_names=booster.feature_names)
     scores = booster.predict(rows, output_margin=True)
+else:
+    frontend = importlib.import_module("treelite.frontend")
+    if format == "lightgbm":
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.txt")
+            with open(path, "wb") as file:
+                file.write(model)
+            forest = frontend.load_lightgbm_model(path)
+        # treelite compares in the precision of the rows; LightGBM's thresholds are doubles.
+        rows = rows.astype("f8")
+    elif format == "xgboost":
+        forest = frontend.from_xgboost_json(model)
+    else:
+        forest = frontend.from_xgboost_ubjson(model)
+    scores = importlib.import_module("treelite.gtil").predict(forest, rows, pred_margin=True)
 scores = numpy.asarray(scores, dtype="<f8").ravel().tobytes().hex()
 print(json.dumps({"runtime": f"{tool} {runtime.__version__}", "scores": scores}))
 "#;
+
+/// A Python package that scores model files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runtime {
+    OnnxRuntime,
+    LightGbm,
+    XgBoost,
+    Treelite,
+}
+
+impl Runtime {
+    const ALL: [Runtime; 4] = [Runtime::OnnxRuntime, Runtime::LightGbm, Runtime::XgBoost, Runtime::Treelite];
+
+    /// The name of the package.
+    pub(crate) fn package(self) -> &'static str {
+        match self {
+            Runtime::OnnxRuntime => "onnxruntime",
+            Runtime::LightGbm => "lightgbm",
+            Runtime::XgBoost => "xgboost",
+            Runtime::Treelite => "treelite",
+        }
+    }
+
+    /// The runtime of the package called `name`.
+    pub(crate) fn parse(name: &str) -> Result<Runtime> {
+        Runtime::ALL
+            .into_iter()
+            .find(|runtime| runtime.package() == name)
+            .with_context(|| format!("the runtimes are {}", Runtime::ALL.map(Runtime::package).join(", ")))
+    }
+
+    /// The runtimes that read files of `format`, its own first.
+    pub(crate) fn of(format: Format) -> &'static [Runtime] {
+        match format {
+            Format::Onnx => &[Runtime::OnnxRuntime],
+            Format::LightGbm => &[Runtime::LightGbm, Runtime::Treelite],
+            Format::XgBoost | Format::XgBoostUbj => &[Runtime::XgBoost, Runtime::Treelite],
+            _ => &[],
+        }
+    }
+}
 
 /// Scores, and the runtime that computed them.
 pub(crate) struct Scored {
@@ -46,37 +109,35 @@ pub(crate) struct Scored {
     pub(crate) scores: Vec<f64>,
 }
 
-/// The Python package that runs files of `format`, if there is one.
-pub(crate) fn runtime_of(format: Format) -> Option<&'static str> {
-    match format {
-        Format::Onnx => Some("onnxruntime"),
-        Format::LightGbm => Some("lightgbm"),
-        Format::XgBoost | Format::XgBoostUbj => Some("xgboost"),
-        _ => None,
-    }
-}
-
-/// The scores of `rows` that the Python package `package` computes with a model.
-pub(crate) fn scores(python: &Path, package: &str, model: &[u8], rows: &[Vec<f32>]) -> Result<Scored> {
+/// The scores of `rows` that the first installed package of `runtimes` computes with a model.
+pub(crate) fn scores(
+    python: &Path,
+    runtimes: &[Runtime],
+    format: Format,
+    model: &[u8],
+    rows: &[Vec<f32>],
+) -> Result<Scored> {
     let width = rows.first().map_or(1, Vec::len);
     let mut sent = (model.len() as u64).to_le_bytes().to_vec();
     sent.extend_from_slice(model);
     sent.extend(rows.iter().flatten().flat_map(|x| x.to_le_bytes()));
-    let output = run(python, &[package, &width.to_string()], &sent)?;
+    let packages: Vec<&str> = runtimes.iter().map(|runtime| runtime.package()).collect();
+    let output = run(python, &[&packages.join(","), format.name(), &width.to_string()], &sent)?;
     if !output.status.success() {
         let printed = String::from_utf8_lossy(&output.stderr);
         // The message is the last line before a stack trace.
         let lines = printed.lines().map(str::trim);
         let mut words =
             lines.filter(|l| !l.is_empty() && !l.starts_with("[bt]") && !l.starts_with("Stack trace"));
-        bail!("{package} could not score the file: {}", words.next_back().unwrap_or("no error message"));
+        bail!("Python could not score the file: {}", words.next_back().unwrap_or("no error message"));
     }
     let answer: Value = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("{} printed something unexpected", python.display()))?;
     if let Some(lacking) = answer["lacks"].as_str() {
         bail!(
-            "{} has no {lacking}; run `pip install numpy {package}`, or choose another Python with --python",
-            python.display()
+            "{} has no {lacking}; run `pip install numpy {}`, or choose another Python with --python",
+            python.display(),
+            packages[0]
         );
     }
     let (Some(runtime), Some(digits)) = (answer["runtime"].as_str(), answer["scores"].as_str()) else {
@@ -87,7 +148,7 @@ pub(crate) fn scores(python: &Path, package: &str, model: &[u8], rows: &[Vec<f32
 
 fn run(python: &Path, arguments: &[&str], sent: &[u8]) -> Result<Output> {
     let mut child = Command::new(python)
-        .args(["-c", SCRIPT])
+        .args([ISOLATED, "-c", SCRIPT])
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -131,7 +192,8 @@ mod tests {
 
     #[test]
     fn a_missing_python_is_named() {
-        let error = scores(Path::new("no/such/python"), "onnxruntime", b"", &[]).err().unwrap();
+        let python = Path::new("no/such/python");
+        let error = scores(python, Runtime::of(Format::Onnx), Format::Onnx, b"", &[]).err().unwrap();
         assert!(format!("{error:#}").contains("no/such/python"), "{error:#}");
     }
 }

@@ -61,7 +61,9 @@ impl Place {
 #[test]
 fn exported_files_for_engines_give_the_same_scores() {
     let place = Place::new();
-    for format in ["solr", "elasticsearch", "elasticsearch-ranklib", "ranklib"] {
+    for format in
+        ["solr", "elasticsearch", "elasticsearch-ranklib", "opensearch", "opensearch-ranklib", "ranklib"]
+    {
         place.ok(&format!("export model.txt -o out.file --format {format}"));
         let printed = place.ok("verify-export model.txt out.file");
         assert!(printed.contains("own implementation") && printed.contains("synthetic rows"), "{printed}");
@@ -94,6 +96,76 @@ fn the_file_of_another_model_is_detected() {
     let names = place.fails(&format!("verify-export other.json --model {STORED}/lightgbm-names.txt"));
     assert!(names.contains("cannot be scored") && names.contains("does not have"), "{names}");
     assert!(place.fails("verify-export none.onnx --model model.txt").contains("none.onnx"));
+}
+
+/// Solr refuses `"isNullSameAsZero":"false"`, since its setter takes a boolean.
+#[test]
+fn a_file_that_solr_refuses_is_detected() {
+    let place = Place::new();
+    place.ok("export model.txt -o solr.json --format solr");
+    place.ok("verify-export model.txt solr.json");
+    let text = fs::read_to_string(place.path("solr.json")).unwrap();
+    let broken = text.replace("\"isNullSameAsZero\":false", "\"isNullSameAsZero\":\"false\"");
+    assert_ne!(text, broken);
+    fs::write(place.path("broken.json"), broken).unwrap();
+    let error = place.fails("verify-export model.txt broken.json");
+    assert!(error.contains("isNullSameAsZero"), "{error}");
+}
+
+#[test]
+fn the_upload_request_is_shown() {
+    let place = Place::new();
+    let upload = |arguments: &str| place.outcome(arguments).2;
+    let shown = upload("export model.txt -o s.json --format solr --name films-1");
+    let wanted = "curl -X PUT \"$SOLR/solr/COLLECTION/schema/model-store\" -H 'Content-Type: application/json' \
+                  --data-binary @s.json\n";
+    assert!(shown.contains(wanted), "{shown}");
+    assert_eq!(place.json("s.json")["name"], "films-1");
+    let shown = upload("export model.txt -o o.json --format opensearch --name films-1");
+    assert!(
+        shown.contains("curl -X POST \"$OPENSEARCH/_ltr/_featureset/FEATURE_SET/_createmodel\" "),
+        "{shown}"
+    );
+    assert!(shown.contains("note: upload the model to OpenSearch with:\n"), "{shown}");
+    assert_eq!(place.json("o.json")["model"]["name"], "films-1");
+    assert!(!upload("export model.txt -o m.onnx").contains("curl"));
+    assert!(!upload("export model.txt -o - --format solr").contains("curl"));
+    assert!(!upload("--quiet export model.txt -o q.json --format solr").contains("curl"));
+    let error = place.fails("export model.txt -o m.xml --name films-1");
+    assert!(error.contains("hold no name"), "{error}");
+}
+
+/// Python loads no module from the current folder: `numpy.py` there would run with the user's rights.
+#[test]
+#[cfg(unix)]
+fn python_runs_isolated() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.ok("export model.txt -o model.onnx");
+    let marker = format!("import pathlib\npathlib.Path({:?}).touch()\n", place.path("executed"));
+    for module in ["numpy", "onnxruntime", "lightgbm", "json", "struct", "site"] {
+        fs::write(place.path(&format!("{module}.py")), &marker).unwrap();
+    }
+    // With or without the runtimes; the answer of a Python that lacks them is an error of its own.
+    place.outcome("verify-export model.txt model.onnx");
+    place.outcome("verify-export model.txt model.txt");
+    assert!(!place.path("executed").exists(), "a module of the current folder was executed");
+    // Whatever Python is installed, it is started isolated.
+    let script = "#!/bin/sh\necho \"$1\" > arguments\nexit 1\n";
+    fs::write(place.path("python"), script).unwrap();
+    fs::set_permissions(place.path("python"), fs::Permissions::from_mode(0o755)).unwrap();
+    place.fails("verify-export model.txt model.onnx --python ./python");
+    assert_eq!(fs::read_to_string(place.path("arguments")).unwrap(), "-I\n");
+}
+
+#[test]
+fn a_runtime_is_asked_only_for_its_formats() {
+    let place = Place::new();
+    place.ok("export model.txt -o model.onnx");
+    let error = place.fails("verify-export model.txt model.onnx --runtime treelite");
+    assert!(error.contains("treelite does not read files in the format onnx"), "{error}");
+    let error = place.fails("verify-export model.txt model.onnx --runtime torch");
+    assert!(error.contains("onnxruntime, lightgbm, xgboost, treelite"), "{error}");
 }
 
 #[test]

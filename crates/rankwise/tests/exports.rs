@@ -10,8 +10,8 @@ use rankwise::trees::Tree;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-const ENGINES: [Format; 4] =
-    [Format::Elasticsearch, Format::ElasticsearchRankLib, Format::Solr, Format::RankLib];
+const ENGINES: [Format; 5] =
+    [Format::Elasticsearch, Format::ElasticsearchRankLib, Format::OpenSearch, Format::Solr, Format::RankLib];
 
 fn testdata(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
@@ -54,6 +54,39 @@ fn odd_thresholds() -> Ranker {
         stump(i as u32 % 2, t, i % 3 == 0, [size, -size / 2.0])
     });
     trees(2, -1.25, stumps.collect())
+}
+
+/// Features around 1e-12, one of them with a threshold of everyday size as well.
+fn small_thresholds() -> Ranker {
+    let small = [1e-12, 3.3e-12, -2e-12, 0.0, 5e-13, -1e-13, 0.75];
+    let stumps = small.iter().enumerate().map(|(i, &t)| {
+        let size = f64::from(1 << i);
+        stump(i as u32 % 2, t, i % 3 == 0, [size, -size / 2.0])
+    });
+    trees(2, 0.5, stumps.collect())
+}
+
+/// A tree like a rope: every second test on the way down has its leaf on the other side.
+fn rope(levels: usize) -> Tree {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for i in 0..levels as i32 {
+        let next = if i + 1 < levels as i32 { i + 1 } else { !(i + 1) };
+        let (low, high) = if i % 2 == 0 { (!i, next) } else { (next, !i) };
+        left.push(low);
+        right.push(high);
+    }
+    let half = |i: usize| (levels - i) as f32 / 2.0;
+    Tree {
+        features: (0..levels).map(|i| i as u32 % 2).collect(),
+        // The way down goes to the right of ever larger and to the left of ever smaller thresholds.
+        thresholds: (0..levels).map(|i| if i % 2 == 0 { -half(i) } else { half(i) }).collect(),
+        missing_left: (0..levels).map(|i| i % 3 == 0).collect(),
+        left,
+        right,
+        gains: vec![0.0; levels],
+        values: (0..=levels).map(|i| i as f64).collect(),
+        covers: vec![1.0; levels + 1],
+    }
 }
 
 fn combined(combine: Combine, outputs: usize) -> Ranker {
@@ -154,6 +187,27 @@ fn onnx_runtime_scores_as_the_model_does() {
     }
 }
 
+/// Scores of the ensembles that eland makes of exported XGBoost files (`testdata/interchange/eland.py`).
+#[test]
+fn elastic_scores_as_the_model_does() {
+    let bytes = std::fs::read(testdata("interchange/eland.json")).unwrap();
+    let answers: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(answers.len(), 4);
+    for answer in answers {
+        let name = answer["file"].as_str().unwrap();
+        let ranker = stored(name);
+        let exported = export(&ranker, Format::XgBoost).unwrap();
+        assert_eq!(answer["checksum"], checksum(&exported.bytes), "{name}: another file than eland read");
+        let texts = |key: &str| -> Vec<String> { serde_json::from_value(answer[key].clone()).unwrap() };
+        let rows: Vec<Vec<f32>> = texts("rows").iter().map(|row| row_of(row)).collect();
+        assert!(rows.len() > 40 && rows.iter().flatten().any(|x| x.is_nan()), "{name}");
+        let scores: Vec<f64> =
+            texts("scores").iter().map(|s| f64::from_bits(u64::from_str_radix(s, 16).unwrap())).collect();
+        let verdict = Vectors::new(&ranker, &exported, rows).unwrap().compare(&scores).unwrap();
+        assert_eq!(verdict.off, 0, "{name}: {verdict:?}");
+    }
+}
+
 fn changed(ranker: &Ranker, change: fn(&mut Tree)) -> Ranker {
     let Model::Trees(ensemble) = &ranker.model else { panic!("no trees") };
     let mut trees = ensemble.trees().to_vec();
@@ -193,6 +247,8 @@ fn engine_models() -> Vec<Ranker> {
             .to_vec();
     models.extend([
         odd_thresholds(),
+        small_thresholds(),
+        trees(2, 0.0, vec![rope(300)]),
         trees(1, 0.5, vec![]),
         trees(1, 0.0, vec![stump(0, -3.0, true, [1.0, 2.0])]),
     ]);
@@ -228,6 +284,139 @@ fn a_file_of_another_model_is_found_out() {
             }
         }
     }
+}
+
+/// Around thresholds of 1e-12 every float goes where the model sends it: nothing is left out of the comparison.
+#[test]
+fn thresholds_near_zero_are_exact_in_solr() {
+    let ranker = small_thresholds();
+    let exported = export(&ranker, Format::Solr).unwrap();
+    assert!(exported.divergent.is_empty(), "{:?}", exported.divergent);
+    assert!(exported.notes.iter().any(|note| note.contains("power of two")), "{:?}", exported.notes);
+    let document: Value = serde_json::from_slice(&exported.bytes).unwrap();
+    let norm = &document["features"][0]["norm"];
+    assert_eq!(norm["class"], "org.apache.solr.ltr.norm.StandardNormalizer");
+    assert_eq!(norm["params"]["avg"], "0.0");
+    let deviation: f32 = norm["params"]["std"].as_str().unwrap().parse().unwrap();
+    assert_eq!(deviation.to_bits() & 0x7f_ffff, 0, "{deviation:e} is no power of two");
+    let mut rows = Vec::new();
+    for t in [1e-12, 3.3e-12, -2e-12, 0.0, 5e-13, -1e-13, 0.75f32] {
+        for x in [t, t.next_up(), t.next_down(), f32::NAN] {
+            rows.extend([vec![x, 0.0], vec![0.0, x], vec![x, x], vec![f32::MAX, x], vec![f32::MIN, x]]);
+        }
+    }
+    let found = replay(&exported.bytes, Format::Solr, &ranker, &rows).unwrap().unwrap();
+    let verdict = Vectors::new(&ranker, &exported, rows).unwrap().compare(&found).unwrap();
+    assert_eq!((verdict.off, verdict.greatest), (0, 0.0));
+}
+
+/// Solr's setter takes a boolean and refuses a text; every other parameter of a tree is a text.
+#[test]
+fn solr_parameters_have_the_types_of_its_setters() {
+    let ranker = trees(1, 0.0, vec![stump(0, 1.5, false, [2.0, 4.0])]);
+    let bytes = export(&ranker, Format::Solr).unwrap().bytes;
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("\"isNullSameAsZero\":false"), "{text}");
+    let answer = |text: &str| {
+        let found = replay(text.as_bytes(), Format::Solr, &ranker, &[vec![f32::NAN]]);
+        found.map_or_else(|error| error.to_string(), |scores| format!("{:?}", scores.unwrap()))
+    };
+    assert_eq!(answer(&text), "[4.0]");
+    for (from, to, wanted) in [
+        (
+            "\"isNullSameAsZero\":false",
+            "\"isNullSameAsZero\":\"false\"",
+            "`isNullSameAsZero` is not true or false",
+        ),
+        ("\"weight\":\"1\"", "\"weight\":1", "`weight` is not a text"),
+        ("\"2.0\"", "2.0", "`value` is not a text"),
+        ("\"missing\":\"right\"", "\"missing\":\"up\"", "sends missing values to `up`"),
+        ("\"missing\":", "\"default\":", "Solr knows no `default`"),
+        ("\"isNullSameAsZero\":false", "\"isNullSameAsZero\":true", "[2.0]"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        let found = answer(&text.replace(from, to));
+        assert!(found.contains(wanted), "{to}: {found}");
+    }
+}
+
+/// A network of two hidden units over features with a mean and a factor; the last feature has no influence.
+#[test]
+fn networks_stand_as_solr_wants_them() {
+    let layer = |outputs, weights: &[f32], biases: &[f32]| Layer {
+        outputs,
+        weights: weights.to_vec(),
+        biases: biases.to_vec(),
+    };
+    let layers =
+        vec![layer(2, &[2.0, -1.0, 9.0, 1.0, 0.5, 9.0], &[1.0, -3.0]), layer(1, &[1.0, -2.0], &[0.5])];
+    let network =
+        NeuralNetwork::new(vec![10.0, 0.0, 1.0], vec![0.25, -1.0, 0.0], Activation::Relu, layers).unwrap();
+    let mut ranker = ranker(Model::Network(network));
+    ranker.columns.names = Some(["a", "b", "c"].map(String::from).to_vec());
+    let exported = export(&ranker, Format::Solr).unwrap();
+    let norm = |avg: &str, std: &str| json!({ "class": "org.apache.solr.ltr.norm.StandardNormalizer", "params": { "avg": avg, "std": std } });
+    let expected = json!({
+        "class": "org.apache.solr.ltr.model.NeuralNetworkModel", "name": "lightgbm",
+        "features": [{ "name": "a", "norm": norm("10.0", "4.0") }, { "name": "b", "norm": norm("0.0", "1.0") }],
+        "params": { "layers": [
+            { "matrix": [[2.0, 1.0], [1.0, -0.5]], "bias": [1.0, -3.0], "activation": "relu" },
+            { "matrix": [[1.0, -2.0]], "bias": [0.5], "activation": "identity" },
+        ] },
+    });
+    assert_eq!(serde_json::from_slice::<Value>(&exported.bytes).unwrap(), expected);
+    // a = (x − 10) / 4 = 5 and b = 2: max(0, 1 + 10 + 2) − 2·max(0, −3 + 5 − 1) + 0.5.
+    let rows = [vec![30.0, 2.0, 7.0], vec![30.0, 2.0, f32::NAN]];
+    let found = replay(&exported.bytes, Format::Solr, &ranker, &rows).unwrap().unwrap();
+    assert_eq!(found, [11.5, 11.5]);
+    assert!(exported.missing_as_zero && exported.notes.iter().any(|note| note.contains("defaultValue")));
+    let whole = String::from_utf8(exported.bytes).unwrap().replace("-3.0", "-3");
+    let refusal = replay(whole.as_bytes(), Format::Solr, &ranker, &rows).unwrap_err().to_string();
+    assert!(refusal.contains("with a fraction"), "{refusal}");
+}
+
+#[test]
+fn networks_score_in_solr_as_the_model_does() {
+    let shapes: [(Activation, &[usize]); 4] = [
+        (Activation::Relu, &[5, 3, 1]),
+        (Activation::Tanh, &[4, 1]),
+        (Activation::Tanh, &[1]),
+        (Activation::Relu, &[32, 16, 1]),
+    ];
+    for (activation, sizes) in shapes {
+        let ranker = network(activation, sizes);
+        let exported = export(&ranker, Format::Solr).unwrap();
+        let rows = synthetic_rows(&ranker, &exported, 500);
+        assert!(rows.len() >= 256 && rows.iter().flatten().all(|x| !x.is_nan()));
+        let found = replay(&exported.bytes, Format::Solr, &ranker, &rows).unwrap().unwrap();
+        let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
+        assert_eq!(vectors.compare(&found).unwrap().off, 0, "{activation:?} {sizes:?}");
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        assert!(found.iter().any(|score| (score - mean).abs() > 0.1), "all scores are alike");
+    }
+    let steep = NeuralNetwork::new(
+        vec![0.0],
+        vec![1e-39],
+        Activation::Relu,
+        vec![Layer { outputs: 1, weights: vec![1.0], biases: vec![0.0] }],
+    );
+    let refusal = export(&ranker(Model::Network(steep.unwrap())), Format::Solr).unwrap_err().to_string();
+    assert!(refusal.contains("normalizer cannot hold"), "{refusal}");
+}
+
+/// RankLib scores linear models in double precision, with their bias.
+#[test]
+fn linear_models_go_to_ranklib_with_their_bias() {
+    let ranker = ranker(Model::linear(vec![0.1, -2.0, 0.0, 1e-300], 0.7));
+    let exported = export(&ranker, Format::RankLib).unwrap();
+    assert_eq!((exported.omitted_bias, exported.single_precision), (0.0, false));
+    let rows = synthetic_rows(&ranker, &exported, 300);
+    assert!(rows.iter().flatten().any(|x| x.is_nan()));
+    let found = replay(&exported.bytes, Format::RankLib, &ranker, &rows).unwrap().unwrap();
+    let vectors = Vectors::new(&ranker, &exported, rows).unwrap();
+    assert_eq!(vectors.compare(&found).unwrap().off, 0);
+    let network = network(Activation::Relu, &[1]);
+    assert!(export(&network, Format::RankLib).unwrap_err().to_string().contains("ONNX"));
 }
 
 #[test]
@@ -286,7 +475,7 @@ fn trees_stand_as_the_engines_want_them() {
     let mut other = ranker.clone();
     other.model = changed(&ranker, CHANGES[2]).model;
     let solr: Value = serde_json::from_slice(&export(&other, Format::Solr).unwrap().bytes).unwrap();
-    assert_eq!(solr["params"]["isNullSameAsZero"], "false");
+    assert_eq!(solr["params"]["isNullSameAsZero"], false);
     assert_eq!(solr["params"]["trees"][0]["root"]["missing"], "right");
     let ranklib = document(Format::ElasticsearchRankLib);
     let text = ranklib["model"]["model"]["definition"].as_str().unwrap();
@@ -309,6 +498,8 @@ fn what_an_engine_cannot_hold_is_refused() {
         assert!(
             refusal(&large, format).contains("too large") && refusal(&steep, format).contains("too large")
         );
+    }
+    for format in [Format::Elasticsearch, Format::OpenSearch] {
         assert!(refusal(&network, format).contains("ONNX"));
     }
     assert!(refusal(&steep, Format::Onnx).contains("too large"));
@@ -331,30 +522,27 @@ fn rows_are_made_up_that_can_be_scored() {
     }
 }
 
-/// A tree like a rope would break what recurses; it is written, and told to be too deep to be replayed.
+/// The readers of Elasticsearch and OpenSearch take a thousand levels of JSON, which are 499 of a tree; Solr's reader and
+/// RankLib's set no bound.
 #[test]
 fn deep_trees_break_nothing() {
-    let nodes = 30_000;
-    let rope = Tree {
-        features: vec![0; nodes],
-        thresholds: (0..nodes).map(|i| i as f32).collect(),
-        missing_left: vec![false; nodes],
-        left: (0..nodes).map(|i| !(i as i32)).collect(),
-        right: (1..=nodes).map(|i| if i < nodes { i as i32 } else { !(nodes as i32) }).collect(),
-        gains: vec![0.0; nodes],
-        values: vec![1.0; nodes + 1],
-        covers: vec![1.0; nodes + 1],
-    };
-    let ranker = trees(1, 0.0, vec![rope]);
-    for format in ENGINES.into_iter().chain([Format::Onnx]) {
-        let exported = export(&ranker, format).unwrap();
-        let found = replay(&exported.bytes, format, &ranker, &[vec![3.0]]);
-        match format {
-            Format::Elasticsearch | Format::Solr => {
-                assert!(found.unwrap_err().to_string().contains("recursion"))
+    for levels in [70, 130, 300, 499, 500, 30_000] {
+        let ranker = trees(2, 0.0, vec![rope(levels)]);
+        let rows = [vec![0.25, 0.25], vec![-2.0, 0.0], vec![f32::NAN, f32::MAX]];
+        let scores =
+            Vectors::new(&ranker, &export(&ranker, Format::Onnx).unwrap(), rows.to_vec()).unwrap().scores;
+        assert_eq!(scores[0], levels as f64, "the first row goes all the way down");
+        for format in ENGINES.into_iter().chain([Format::Onnx]) {
+            let exported = export(&ranker, format).unwrap();
+            let found = replay(&exported.bytes, format, &ranker, &rows[..2]);
+            let is_elastic = [Format::Elasticsearch, Format::OpenSearch].contains(&format);
+            let is_noted = exported.notes.iter().any(|note| note.contains("reads at most 499"));
+            assert_eq!(is_noted, is_elastic && levels >= 500, "{format:?} {levels}: {:?}", exported.notes);
+            match format {
+                Format::Onnx => assert_eq!(found.unwrap(), None),
+                _ if is_noted => assert!(found.unwrap_err().to_string().contains("at most 1000")),
+                _ => assert_eq!(found.unwrap().unwrap(), scores[..2], "{format:?} {levels}"),
             }
-            Format::Onnx => assert_eq!(found.unwrap(), None),
-            _ => assert_eq!(found.unwrap().unwrap(), [1.0]),
         }
     }
 }

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::data::{AtomicFile, Dataset};
 use rankwise::models::Ranker;
-use rankwise::models::interchange::{Exported, Format, Vectors, export, synthetic_rows};
+use rankwise::models::interchange::{Exported, Format, Vectors, export, export_named, synthetic_rows};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,18 @@ const VECTORS: usize = 48;
     after_help = "MODEL is a model of Rankwise, LightGBM (text) or XGBoost (JSON, UBJSON), plain or compressed (.gz, .zst). \
     All commands read these files directly.\n\n\
     Without --format, the extension of OUT decides: .txt lightgbm, .ubj xgboost-ubj, .xml ranklib, .onnx onnx. \
-    `elasticsearch` is also for OpenSearch. Every model can be written as onnx; the other formats hold linear models or \
-    sums of trees.\n\n\
+    `elasticsearch` and `opensearch` are for the learning-to-rank plugins; Elastic's own learning to rank takes \
+    `xgboost` files through eland. Every model can be written as onnx. solr takes linear models, sums of trees and neural \
+    networks; ranklib, elasticsearch and opensearch take linear models and sums of trees; the others take sums of \
+    trees. docs/exports.md has the steps for each.\n\n\
+    For a search engine, the request that uploads the file is printed.\n\n\
     Test vectors are rows with the scores that the other tool must compute for them. `rankwise verify-export` checks \
     the exported file itself.\n\nExamples:\n  \
     rankwise export model.json -o model.txt\n  \
     rankwise export model.json -o booster.json --format xgboost\n  \
     rankwise export model.json -o model.onnx --data test.txt\n  \
-    rankwise export model.json -o solr.json --format solr\n  \
+    rankwise export model.json -o solr.json --format solr --name films-1\n  \
+    rankwise export model.json -o upload.json --format opensearch\n  \
     rankwise export lightgbm.txt -o model.json --format rankwise"
 )]
 pub(crate) struct Export {
@@ -36,10 +40,14 @@ pub(crate) struct Export {
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
-    /// Format of OUT: lightgbm, xgboost, xgboost-ubj, ranklib, onnx, elasticsearch, elasticsearch-ranklib, solr
-    /// or rankwise
+    /// Format of OUT: lightgbm, xgboost, xgboost-ubj, ranklib, onnx, elasticsearch, elasticsearch-ranklib, opensearch,
+    /// opensearch-ranklib, solr or rankwise
     #[arg(long, value_name = "FORMAT", value_parser = Format::parse)]
     format: Option<Format>,
+
+    /// The name under which the engine stores the model. Default: the learner's name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
 
     /// File for the test vectors. Default: OUT.vectors.json
     #[arg(long, value_name = "FILE")]
@@ -75,7 +83,10 @@ impl Export {
             );
             ranker.columns.first_id = first_id;
         }
-        let exported = export(&ranker, format)?;
+        let exported = match &self.name {
+            Some(name) => export_named(&ranker, format, name)?,
+            None => export(&ranker, format)?,
+        };
         let vectors = self.vectors(&ranker, format, &exported)?;
         let mut files = vec![staged(&self.output, &exported.bytes)?];
         if let Some((path, bytes)) = &vectors {
@@ -86,7 +97,22 @@ impl Export {
         if let Some((path, _)) = &vectors {
             output::note(format!("wrote test vectors to {}", path.display()));
         }
+        self.show_upload(format);
         Ok(())
+    }
+
+    /// Shows the request that stores the file in its engine, if it is a plain file for one.
+    fn show_upload(&self, format: Format) {
+        let compressed = self.output.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+        if let (Some(upload), false) = (format.upload(), compressed || self.output == Path::new("-")) {
+            let file = output::shell_quoted(&format!("@{}", self.output.display()));
+            let variable = upload.engine.to_uppercase();
+            let command = format!(
+                "curl -X {} \"${variable}/{}\" -H 'Content-Type: application/json' --data-binary {file}",
+                upload.method, upload.path
+            );
+            output::next_command(&format!("upload the model to {} with", upload.engine), &command);
+        }
     }
 
     /// The path of the test vectors and their bytes.

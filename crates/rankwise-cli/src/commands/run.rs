@@ -94,21 +94,13 @@ fn command_lines(model: &ChosenModel) -> String {
     let repeat = if *repeat > 0 { format!(", repeat {}", repeat + 1) } else { String::new() };
     let command = match command {
         TrainCommand::Arguments(arguments) => {
-            let quoted: Vec<String> = arguments.iter().map(|argument| shell_quoted(argument)).collect();
+            let quoted: Vec<String> =
+                arguments.iter().map(|argument| output::shell_quoted(argument)).collect();
             format!("rankwise {}", quoted.join(" "))
         }
         TrainCommand::Unavailable(why) => format!("# no command trains it: {why}"),
     };
     format!("\n# {system} on {data}, fold {}{repeat}: {}\n{command}\n", fold + 1, path.display())
-}
-
-/// An argument as a POSIX shell reads it.
-fn shell_quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@+%".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        return argument.to_owned();
-    }
-    format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
 /// Which build this is, by the bytes of the program.

@@ -20,11 +20,14 @@ const SYNTHETIC_ROWS: usize = 4096;
 #[derive(Args)]
 #[command(
     override_usage = "rankwise verify-export [OPTIONS] <MODEL> <EXPORTED>",
-    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime in Python. Files for Elasticsearch, \
-    OpenSearch, Solr and RankLib are scored by Rankwise's own implementation of those formats, not by the engine \
-    itself; to test an engine, replay the exported test vectors there.\n\nThe exit code is 1 if scores differ by more \
+    after_help = "ONNX, LightGBM and XGBoost files are scored by the real runtime in Python (onnxruntime, lightgbm, \
+    xgboost), and the latter two by treelite where that is installed instead or --runtime treelite asks for it. Files \
+    for Elasticsearch, OpenSearch, Solr and RankLib are scored by Rankwise's own implementation of those formats, not \
+    by the engine itself; to test an engine, replay the exported test vectors there.\n\n\
+    Python runs isolated: modules in the current folder and on PYTHONPATH are not loaded.\n\nThe exit code is 1 if scores differ by more \
     than rounding errors.\n\nExamples:\n  rankwise verify-export model.json model.onnx --data test.txt\n  \
-    rankwise verify-export model.json solr.json"
+    rankwise verify-export model.json solr.json\n  \
+    rankwise verify-export model.json booster.txt --python .venv/bin/python --runtime treelite"
 )]
 pub(crate) struct VerifyExport {
     /// The model
@@ -50,6 +53,11 @@ pub(crate) struct VerifyExport {
     /// The Python interpreter that has the runtime. Default: python3
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
+
+    /// The Python package that scores the file: onnxruntime, lightgbm, xgboost or treelite. Default: the first that
+    /// is installed, the format's own before treelite
+    #[arg(long, value_name = "PACKAGE", value_parser = python::Runtime::parse)]
+    runtime: Option<python::Runtime>,
 
     /// Print JSON
     #[arg(long)]
@@ -141,17 +149,38 @@ impl VerifyExport {
         ranker: &Ranker,
         rows: &[Vec<f32>],
     ) -> Result<(Option<String>, Vec<f64>)> {
-        if let Some(package) = python::runtime_of(format) {
+        let runtimes = self.runtimes(format)?;
+        if !runtimes.is_empty() {
             let python = self.python.as_deref().unwrap_or(Path::new("python3"));
-            match python::scores(python, package, bytes, rows) {
+            let named = self.python.is_some() || self.runtime.is_some();
+            match python::scores(python, &runtimes, format, bytes, rows) {
                 Ok(scored) => return Ok((Some(scored.runtime), scored.scores)),
-                Err(error) if self.python.is_some() || format == Format::Onnx => return Err(error),
+                Err(error) if named || format == Format::Onnx => return Err(error),
                 Err(error) => output::note(output::sentence(&error)),
             }
         }
         match replay(bytes, format, ranker, rows)? {
             Some(scores) => Ok((None, scores)),
             None => bail!("files in the format {} can be scored only by their runtime", format.name()),
+        }
+    }
+}
+
+impl VerifyExport {
+    /// The runtimes that may score a file of `format`, best first.
+    fn runtimes(&self, format: Format) -> Result<Vec<python::Runtime>> {
+        let known = python::Runtime::of(format);
+        match self.runtime {
+            None => Ok(known.to_vec()),
+            Some(runtime) => {
+                ensure!(
+                    known.contains(&runtime),
+                    "{} does not read files in the format {}",
+                    runtime.package(),
+                    format.name()
+                );
+                Ok(vec![runtime])
+            }
         }
     }
 }

@@ -8,8 +8,9 @@
 //! if it is below the condition and a missing one to `missing`; or RankLib's text, whose feature n is the n-th of the
 //! feature set. XGBoost's base is not read, so it goes into the first tree. All is in single precision.
 
-use super::foreign::plain;
+use super::foreign::{plain, quoted};
 use super::forest::{Engine, Grown, Names, Node, Test};
+use super::nested::{Nested, ROOT};
 use super::xgboost_writer::{Levels, below_what};
 use super::{
     EngineModel, Exported, in_single, leave_out_bias, missing_unlike_zero, ranklib, ranklib_reader,
@@ -27,59 +28,111 @@ const LINEAR: &str = "model/linear";
 const XGBOOST: &str = "model/xgboost+json";
 pub(super) const RANKLIB: &str = "model/ranklib";
 
-/// The engines in messages.
-const TOOL: &str = "the search engine";
+/// How many objects and lists the engines' JSON readers take within each other.
+const MOST_NESTED: usize = 1000;
 
-/// The model as weights, or as trees in XGBoost's form.
-pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
+/// The engine whose plugin takes the file.
+#[derive(Clone, Copy)]
+pub(super) enum Plugin {
+    Elasticsearch,
+    OpenSearch,
+}
+
+impl Plugin {
+    fn name(self) -> &'static str {
+        match self {
+            Plugin::Elasticsearch => "Elasticsearch",
+            Plugin::OpenSearch => "OpenSearch",
+        }
+    }
+
+    /// Since when its plugin follows `missing`.
+    fn missing_since(self) -> &'static str {
+        match self {
+            Plugin::Elasticsearch => "2024 (Elasticsearch LTR, pull request 482)",
+            Plugin::OpenSearch => "2026 (OpenSearch LTR, issue 378)",
+        }
+    }
+}
+
+/// The model as weights, or as trees in XGBoost's form, stored as `name`.
+pub(super) fn write(ranker: &Ranker, name: &str, plugin: Plugin, out: &mut Exported) -> Result<Vec<u8>> {
     let names = unique_names(ranker, &mut out.notes)?;
     match ranker.model.shape().engine_model()? {
         EngineModel::Linear { weights, bias } => {
-            in_single(TOOL, weights, &mut out.notes)?;
-            leave_out_bias("Elasticsearch", bias, out);
+            in_single(plugin.name(), weights, &mut out.notes)?;
+            leave_out_bias(plugin.name(), bias, out);
             let said: Map<String, Value> = names
                 .into_iter()
                 .zip(weights)
                 .filter(|(_, weight)| **weight as f32 != 0.0)
                 .map(|(name, weight)| (name, number(*weight as f32).into()))
                 .collect();
-            Ok(request(ranker, LINEAR, &Value::Object(said).to_string()))
+            Ok(request(name, LINEAR, &Value::Object(said).to_string()))
         }
         EngineModel::Trees(ensemble) => {
             let trees = with_base_in_first(ensemble);
-            in_single(TOOL, trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
-            missing_note(&trees, &mut out.notes);
+            in_single(plugin.name(), trees.iter().flat_map(|tree| &tree.values), &mut out.notes)?;
+            missing_note(&trees, plugin, &mut out.notes);
+            depth_note(&trees, plugin, &mut out.notes);
             let trees: Vec<String> = trees.iter().map(|tree| nested(tree, &names)).collect();
-            Ok(request(ranker, XGBOOST, &format!("[{}]", trees.join(","))))
+            Ok(request(name, XGBOOST, &format!("[{}]", trees.join(","))))
         }
+        EngineModel::Network(_) => Err(super::no_place_for_networks()),
     }
 }
 
-/// The model's trees in RankLib's form.
-pub(super) fn write_ranklib(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
+/// The model's trees in RankLib's form, stored as `name`.
+pub(super) fn write_ranklib(ranker: &Ranker, name: &str, out: &mut Exported) -> Result<Vec<u8>> {
     let text = ranklib::text(ranker.model.shape().sum_of_trees()?, 1, out)?;
     out.notes.push(format!(
         "features go by their place in the feature set: {} must be the first of {}, and so on in the model's order",
-        super::foreign::quoted(&ranker.columns.name(0)),
+        quoted(&ranker.columns.name(0)),
         ranker.model.width()
     ));
-    Ok(request(ranker, RANKLIB, &String::from_utf8_lossy(&text)))
+    Ok(request(name, RANKLIB, &String::from_utf8_lossy(&text)))
 }
 
-fn request(ranker: &Ranker, kind: &str, definition: &str) -> Vec<u8> {
+fn request(name: &str, kind: &str, definition: &str) -> Vec<u8> {
     let model = json!({ "type": kind, "definition": definition });
-    let body = json!({ "model": { "name": ranker.learner.name, "model": model } });
+    let body = json!({ "model": { "name": name, "model": model } });
     format!("{body:#}\n").into_bytes()
 }
 
-fn missing_note(trees: &[Tree], notes: &mut Vec<String>) {
+fn missing_note(trees: &[Tree], plugin: Plugin, notes: &mut Vec<String>) {
     if missing_unlike_zero(trees) > 0 || trees.iter().any(|tree| tree.missing_left.contains(&true)) {
-        notes.push(
-            "the plugins follow where a test sends missing values since 2024 (Elasticsearch LTR, pull request 482) \
-             and 2026 (OpenSearch LTR, issue 378); older ones take missing values as 0 or send them all to `no`"
-                .into(),
-        );
+        notes.push(format!(
+            "the plugin follows where a test sends missing values since {}; older ones take missing values as 0 or send \
+             them all to `no`",
+            plugin.missing_since()
+        ));
     }
+}
+
+/// A tree of depth d is an object in an array for each level, in the array of all trees.
+fn depth_note(trees: &[Tree], plugin: Plugin, notes: &mut Vec<String>) {
+    let deepest = trees.iter().map(levels).max().unwrap_or(0);
+    if 2 * deepest + 2 > MOST_NESTED {
+        notes.push(format!(
+            "the deepest tree has {deepest} levels, and {} reads at most {}: train with a smaller depth, or use RankLib's \
+             form",
+            plugin.name(),
+            MOST_NESTED / 2 - 1
+        ));
+    }
+}
+
+/// The number of tests on the longest way through a tree.
+fn levels(tree: &Tree) -> usize {
+    let mut before = vec![1; tree.features.len()];
+    for node in 0..before.len() {
+        for code in [tree.left[node], tree.right[node]] {
+            if let Child::Node(child) = Child::of(code) {
+                before[child] = before[node] + 1;
+            }
+        }
+    }
+    before.into_iter().max().unwrap_or(0)
 }
 
 /// Single precision in digits that are read back as the same number, by way of double precision too.
@@ -146,21 +199,6 @@ struct Typed {
     definition: String,
 }
 
-/// A node as XGBoost dumps it.
-#[derive(Deserialize)]
-struct Dumped {
-    nodeid: i64,
-    leaf: Option<f32>,
-    split: Option<String>,
-    split_condition: Option<f32>,
-    yes: Option<i64>,
-    no: Option<i64>,
-    missing: Option<i64>,
-    depth: Option<i64>,
-    #[serde(default)]
-    children: Vec<Dumped>,
-}
-
 /// Reads a body of `_createmodel` as the engines do.
 pub(super) fn read(bytes: &[u8], columns: &Columns, width: usize) -> Result<Engine> {
     let request: Request = serde_json::from_slice(bytes).map_err(not_as_it_should_be)?;
@@ -172,54 +210,100 @@ pub(super) fn read(bytes: &[u8], columns: &Columns, width: usize) -> Result<Engi
                 serde_json::from_str(&definition).map_err(not_as_it_should_be)?;
             let weight = |(name, value): (&String, &Value)| match value.as_f64() {
                 Some(weight) => Ok((names.column(name)?, weight as f32)),
-                None => Err(Error::model(format!(
-                    "its weight of {} is not a number",
-                    super::foreign::quoted(name)
-                ))),
+                None => Err(Error::model(format!("its weight of {} is not a number", quoted(name)))),
             };
             Ok(Engine::Linear(weights.iter().map(weight).collect::<Result<_>>()?))
         }
         XGBOOST => {
-            let trees: Vec<Dumped> = serde_json::from_str(&definition).map_err(not_as_it_should_be)?;
-            if trees.is_empty() {
-                return Err(Error::model("it has no trees, and the engines ask for one"));
+            let dump = Nested::read(definition.as_bytes()).map_err(not_as_it_should_be)?;
+            if dump.depth > MOST_NESTED {
+                return Err(Error::model(format!(
+                    "its trees are nested {} times in JSON, and the engines read at most {MOST_NESTED}",
+                    dump.depth
+                )));
             }
-            let grown = |tree: Dumped| {
-                let mut nodes = Vec::new();
-                tree.grow(&names, &mut nodes)?;
-                Ok((1.0, Grown(nodes)))
-            };
-            Ok(Engine::Forest(trees.into_iter().map(grown).collect::<Result<_>>()?))
+            let trees = dump.list(ROOT).filter(|trees| !trees.is_empty());
+            let trees = trees.ok_or_else(|| Error::model("it has no trees, and the engines ask for one"))?;
+            let reader = DumpReader { dump: &dump, names: &names };
+            let grown = |&tree: &usize| Ok((1.0, reader.grown(tree)?));
+            Ok(Engine::Forest(trees.iter().map(grown).collect::<Result<_>>()?))
         }
         RANKLIB => ranklib_reader::read(&definition, 1),
-        other => Err(Error::model(format!("it is of type {}", super::foreign::quoted(other)))),
+        other => Err(Error::model(format!("it is of type {}", quoted(other)))),
     }
 }
 
-impl Dumped {
-    /// Puts the node and those below it behind `nodes`, and returns its place. JSON is read to a bounded depth.
-    fn grow(self, names: &Names, nodes: &mut Vec<Node>) -> Result<usize> {
-        let place = nodes.len();
-        nodes.push(Node::Leaf(self.leaf.unwrap_or(0.0)));
-        if self.leaf.is_some() {
-            return Ok(place);
+/// Reads trees as XGBoost dumps them.
+struct DumpReader<'a> {
+    dump: &'a Nested,
+    names: &'a Names,
+}
+
+impl DumpReader<'_> {
+    /// A tree; kept as a stack, since trees may be deep.
+    fn grown(&self, root: usize) -> Result<Grown> {
+        let mut nodes = vec![Node::Leaf(0.0)];
+        let mut waiting = vec![(root, 0)];
+        while let Some((at, place)) = waiting.pop() {
+            self.number(at, "nodeid")?;
+            if self.dump.field(at, "leaf").is_some() {
+                nodes[place] = Node::Leaf(self.number(at, "leaf")? as f32);
+                continue;
+            }
+            let (left, right) = (nodes.len(), nodes.len() + 1);
+            let [yes, no] = self.children(at)?;
+            nodes.extend([Node::Leaf(0.0), Node::Leaf(0.0)]);
+            nodes[place] = Node::Split {
+                column: self.names.column(self.split(at)?)?,
+                threshold: self.number(at, "split_condition")? as f32,
+                test: Test::Below,
+                missing_left: Some(self.missing_left(at)?),
+                left,
+                right,
+            };
+            waiting.extend([(no, right), (yes, left)]);
         }
-        let lacking = || Error::model(format!("its node {} lacks a field that a split needs", self.nodeid));
-        let name = self.split.as_deref().ok_or_else(lacking)?;
-        let threshold = self.split_condition.ok_or_else(lacking)?;
-        let (yes, no) = (self.yes.ok_or_else(lacking)?, self.no.ok_or_else(lacking)?);
-        self.depth.ok_or_else(lacking)?;
-        let column = names.column(name)?;
-        let [first, second] = <[Dumped; 2]>::try_from(self.children)
-            .map_err(|_| Error::model(format!("its node {} has not two children", self.nodeid)))?;
-        let missing_fits = self.missing.is_none_or(|m| m == yes || m == no);
-        if (first.nodeid, second.nodeid) != (yes, no) || !missing_fits {
-            return Err(Error::model(format!("its node {} points beside its children", self.nodeid)));
+        Ok(Grown(nodes))
+    }
+
+    fn number(&self, at: usize, key: &str) -> Result<f64> {
+        let place = self.dump.field(at, key);
+        let number = place.and_then(|place| self.dump.number(place));
+        number.ok_or_else(|| Error::model(format!("one of its nodes lacks the number `{key}`")))
+    }
+
+    fn split(&self, at: usize) -> Result<&str> {
+        self.number(at, "depth")?;
+        let place = self.dump.field(at, "split");
+        let name = place.and_then(|place| self.dump.text(place));
+        name.ok_or_else(|| Error::model("one of its nodes lacks the feature that it splits by"))
+    }
+
+    /// The children, `yes` before `no`.
+    fn children(&self, at: usize) -> Result<[usize; 2]> {
+        let place = self.dump.field(at, "children");
+        let Some(&[yes, no]) = place.and_then(|place| self.dump.list(place)) else {
+            return Err(Error::model("one of its nodes has not two children"));
+        };
+        for (key, child) in [("yes", yes), ("no", no)] {
+            if self.number(at, key)? != self.number(child, "nodeid")? {
+                return Err(Error::model("one of its nodes points beside its children"));
+            }
         }
-        let (left, right) = (first.grow(names, nodes)?, second.grow(names, nodes)?);
-        let missing_left = Some(self.missing == Some(yes));
-        nodes[place] = Node::Split { column, threshold, test: Test::Below, missing_left, left, right };
-        Ok(place)
+        Ok([yes, no])
+    }
+
+    /// Whether missing values go to `yes`; they go to `no` if that is not said.
+    fn missing_left(&self, at: usize) -> Result<bool> {
+        if self.dump.field(at, "missing").is_none() {
+            return Ok(false);
+        }
+        let (missing, yes, no) =
+            (self.number(at, "missing")?, self.number(at, "yes")?, self.number(at, "no")?);
+        if missing != yes && missing != no {
+            return Err(Error::model("one of its nodes points beside its children"));
+        }
+        Ok(missing == yes)
     }
 }
 

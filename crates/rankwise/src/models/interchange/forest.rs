@@ -11,8 +11,30 @@ use std::collections::HashMap;
 pub(super) enum Engine {
     /// `Σ wᵢxᵢ`, what is missing being 0.
     Linear(Vec<(usize, f32)>),
+    /// `bias + Σ wᵢxᵢ` in double precision, what is missing being 0.
+    DoubleLinear(f64, Vec<(usize, f64)>),
     /// Weighted trees.
     Forest(Vec<(f32, Grown)>),
+    /// The columns that a network takes, and its layers.
+    Network(Vec<usize>, Vec<DenseLayer>),
+    /// An engine that gets some columns in other units.
+    Normalised(Vec<Norm>, Box<Engine>),
+}
+
+/// A layer of a network: a row of weights and a bias for each unit.
+pub(super) struct DenseLayer {
+    pub weights: Vec<Vec<f32>>,
+    pub biases: Vec<f32>,
+    pub activation: fn(f32) -> f32,
+}
+
+/// The column becomes `(x − average) / deviation`.
+pub(super) struct Norm {
+    pub column: usize,
+    pub average: f32,
+    pub deviation: f32,
+    /// What a missing value counts as; NaN stays missing.
+    pub missing: f32,
 }
 
 /// A tree: nodes by number, the root first, children after their parents.
@@ -43,33 +65,68 @@ pub(super) enum Test {
 
 impl Engine {
     /// The engine's score of a row.
-    pub(super) fn score(&self, row: &[f32]) -> f32 {
+    pub(super) fn score(&self, row: &[f32]) -> f64 {
+        let known = |column: usize| if row[column].is_nan() { 0.0 } else { row[column] };
         match self {
             Engine::Linear(weights) => {
-                let term = |&(column, weight): &(usize, f32)| {
-                    if row[column].is_nan() { 0.0 } else { weight * row[column] }
-                };
-                weights.iter().fold(0.0, |sum, pair| sum + term(pair))
+                weights.iter().fold(0.0, |sum, &(column, weight)| sum + weight * known(column)).into()
+            }
+            Engine::DoubleLinear(bias, weights) => {
+                weights.iter().fold(*bias, |sum, &(column, weight)| sum + weight * f64::from(known(column)))
             }
             Engine::Forest(trees) => {
-                trees.iter().fold(0.0, |sum, (weight, tree)| sum + weight * tree.value(row))
+                trees.iter().fold(0.0, |sum, (weight, tree)| sum + weight * tree.value(row)).into()
+            }
+            Engine::Network(columns, layers) => {
+                let inputs = columns.iter().map(|&column| known(column)).collect();
+                layers.iter().fold(inputs, |values, layer| layer.outputs(values))[0].into()
+            }
+            Engine::Normalised(norms, engine) => {
+                let mut row = row.to_vec();
+                norms.iter().for_each(|norm| norm.apply(&mut row));
+                engine.score(&row)
             }
         }
     }
 
     /// Refuses what reaches beyond `width` columns.
     pub(super) fn check(&self, width: usize) -> Result<()> {
-        let columns: Vec<usize> = match self {
-            Engine::Linear(weights) => weights.iter().map(|(column, _)| *column).collect(),
-            Engine::Forest(trees) => trees.iter().flat_map(|(_, tree)| tree.columns()).collect(),
-        };
-        match columns.into_iter().find(|column| *column >= width) {
+        match self.columns().into_iter().find(|column| *column >= width) {
             Some(beyond) => Err(Error::model(format!(
                 "it asks for feature {} in order, and the model has {width}",
                 beyond + 1
             ))),
             None => Ok(()),
         }
+    }
+
+    fn columns(&self) -> Vec<usize> {
+        match self {
+            Engine::Linear(weights) => weights.iter().map(|(column, _)| *column).collect(),
+            Engine::DoubleLinear(_, weights) => weights.iter().map(|(column, _)| *column).collect(),
+            Engine::Forest(trees) => trees.iter().flat_map(|(_, tree)| tree.columns()).collect(),
+            Engine::Network(columns, _) => columns.clone(),
+            Engine::Normalised(norms, engine) => {
+                norms.iter().map(|norm| norm.column).chain(engine.columns()).collect()
+            }
+        }
+    }
+}
+
+impl DenseLayer {
+    fn outputs(&self, inputs: Vec<f32>) -> Vec<f32> {
+        let unit = |(weights, bias): (&Vec<f32>, &f32)| {
+            (self.activation)(weights.iter().zip(&inputs).fold(*bias, |sum, (w, x)| sum + w * x))
+        };
+        self.weights.iter().zip(&self.biases).map(unit).collect()
+    }
+}
+
+impl Norm {
+    fn apply(&self, row: &mut [f32]) {
+        let x = row[self.column];
+        let known = if x.is_nan() { self.missing } else { x };
+        row[self.column] = (known - self.average) / self.deviation;
     }
 }
 
@@ -158,8 +215,34 @@ mod tests {
         }
         let linear = Engine::Linear(vec![(1, 2.0), (0, -1.0)]);
         assert_eq!([[3.0, 4.0], [nan, 4.0]].map(|row| linear.score(&row)), [5.0, 8.0]);
+        let double = Engine::DoubleLinear(0.1, vec![(1, 0.2)]);
+        assert_eq!([[9.0, 3.0], [9.0, nan]].map(|row| double.score(&row)), [0.1 + 0.2 * 3.0, 0.1]);
         assert!(forest().check(2).is_ok());
         assert!(forest().check(1).unwrap_err().to_string().contains("feature 2 in order"));
-        assert!(linear.check(0).is_err());
+        assert!(linear.check(0).is_err() && double.check(1).is_err());
+    }
+
+    /// Two hidden units, max(0, 1 + 2a − b) and max(0, −3 + a), where a is (x₁ − 10) / 4 and b is x₀; then the first
+    /// less twice the second, plus a half.
+    #[test]
+    fn a_network_is_scored_by_hand() {
+        let network = || {
+            let hidden = DenseLayer {
+                weights: vec![vec![2.0, -1.0], vec![1.0, 0.0]],
+                biases: vec![1.0, -3.0],
+                activation: |x| x.max(0.0),
+            };
+            let last = DenseLayer { weights: vec![vec![1.0, -2.0]], biases: vec![0.5], activation: |x| x };
+            Engine::Network(vec![1, 0], vec![hidden, last])
+        };
+        let norm = |missing| Norm { column: 1, average: 10.0, deviation: 4.0, missing };
+        let engine = Engine::Normalised(vec![norm(0.0)], Box::new(network()));
+        let nan = f32::NAN;
+        for (row, score) in [([0.5, 12.0], 2.0), ([0.0, 30.0], 7.5), ([nan, 10.0], 1.5), ([-6.0, nan], 2.5)] {
+            assert_eq!(engine.score(&row), score, "{row:?}");
+        }
+        assert!(engine.check(2).is_ok() && engine.check(1).is_err());
+        let stays = Engine::Normalised(vec![norm(nan)], Box::new(forest()));
+        assert_eq!(stays.score(&[1.0, nan]), forest().score(&[1.0, nan]));
     }
 }

@@ -1,6 +1,6 @@
 //! The formats that models are written in, by name, by ending and by what is in a file.
 
-use super::{lightgbm, ubjson};
+use super::{lightgbm, ranklib_linear, ubjson};
 use crate::card;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -19,22 +19,37 @@ pub enum Format {
     XgBoost,
     /// XGBoost's UBJSON model.
     XgBoostUbj,
-    /// RankLib's LambdaMART.
+    /// RankLib's LambdaMART, or its linear regression.
     RankLib,
     /// ONNX, for any runtime of it.
     Onnx,
-    /// What `_createmodel` of Elasticsearch's and OpenSearch's learning to rank takes: `model/linear`, or trees as
+    /// What `_createmodel` of Elasticsearch's learning-to-rank plugin takes: `model/linear`, or trees as
     /// `model/xgboost+json`.
     Elasticsearch,
     /// The same, with trees as `model/ranklib`.
     ElasticsearchRankLib,
-    /// A model of Solr's learning to rank: `LinearModel` or `MultipleAdditiveTreesModel`.
+    /// What `_createmodel` of OpenSearch's learning-to-rank plugin takes: the same files as Elasticsearch's.
+    OpenSearch,
+    /// The same, with trees as `model/ranklib`.
+    OpenSearchRankLib,
+    /// A model of Solr's learning to rank: `LinearModel`, `MultipleAdditiveTreesModel` or `NeuralNetworkModel`.
     Solr,
+}
+
+/// The request that stores an exported model in its search engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upload {
+    /// The engine, whose address the path follows.
+    pub engine: &'static str,
+    /// The HTTP method.
+    pub method: &'static str,
+    /// The path, with what users have to fill in in capital letters.
+    pub path: &'static str,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 11] = [
         Format::Rankwise,
         Format::LightGbm,
         Format::XgBoost,
@@ -43,6 +58,8 @@ impl Format {
         Format::Onnx,
         Format::Elasticsearch,
         Format::ElasticsearchRankLib,
+        Format::OpenSearch,
+        Format::OpenSearchRankLib,
         Format::Solr,
     ];
 
@@ -57,8 +74,28 @@ impl Format {
             Format::Onnx => "onnx",
             Format::Elasticsearch => "elasticsearch",
             Format::ElasticsearchRankLib => "elasticsearch-ranklib",
+            Format::OpenSearch => "opensearch",
+            Format::OpenSearchRankLib => "opensearch-ranklib",
             Format::Solr => "solr",
         }
+    }
+
+    /// The request that stores a file of this format in its search engine; `None` if it is not for one. The body is the
+    /// file, as `application/json`.
+    pub fn upload(self) -> Option<Upload> {
+        const CREATE: &str = "_ltr/_featureset/FEATURE_SET/_createmodel";
+        let (engine, method, path) = match self {
+            Format::Elasticsearch | Format::ElasticsearchRankLib => ("Elasticsearch", "POST", CREATE),
+            Format::OpenSearch | Format::OpenSearchRankLib => ("OpenSearch", "POST", CREATE),
+            Format::Solr => ("Solr", "PUT", "solr/COLLECTION/schema/model-store"),
+            _ => return None,
+        };
+        Some(Upload { engine, method, path })
+    }
+
+    /// Whether files of this format hold a name of the model.
+    pub fn has_name(self) -> bool {
+        self.upload().is_some() || self == Format::Onnx
     }
 
     /// The format called `name`.
@@ -81,7 +118,7 @@ impl Format {
             Some("xml") => Ok(Format::RankLib),
             Some("onnx") => Ok(Format::Onnx),
             Some("json") => Err(Error::parameter(format!(
-                "{} may be a model of rankwise or of xgboost, or one for elasticsearch or solr: name the \
+                "{} may be a model of rankwise or of xgboost, or one for elasticsearch, opensearch or solr: name the \
                  format",
                 path.display()
             ))),
@@ -93,13 +130,14 @@ impl Format {
         }
     }
 
-    /// The format that `bytes` look like; they may still be broken.
+    /// The format that `bytes` look like; they may still be broken. Files for OpenSearch are those for Elasticsearch.
     pub fn of_bytes(bytes: &[u8]) -> Option<Format> {
         if lightgbm::looks_like(bytes) {
             Some(Format::LightGbm)
         } else if ubjson::looks_like(bytes) {
             Some(Format::XgBoostUbj)
-        } else if bytes.starts_with(b"## LambdaMART") {
+        } else if bytes.starts_with(b"## LambdaMART") || bytes.starts_with(ranklib_linear::HEADER.as_bytes())
+        {
             Some(Format::RankLib)
         } else if bytes.trim_ascii_start().starts_with(b"{") {
             of_json(bytes)
@@ -160,12 +198,30 @@ mod tests {
         assert!(of("txt").unwrap_err().to_string().contains("does not tell"));
     }
 
+    /// Requests as the documents of the plugins and of Solr give them.
+    #[test]
+    fn engines_have_a_request() {
+        let upload = Format::Solr.upload().unwrap();
+        assert_eq!((upload.method, upload.path), ("PUT", "solr/COLLECTION/schema/model-store"));
+        let upload = Format::OpenSearch.upload().unwrap();
+        assert_eq!((upload.engine, upload.method), ("OpenSearch", "POST"));
+        assert_eq!(upload.path, "_ltr/_featureset/FEATURE_SET/_createmodel");
+        assert!(Format::Onnx.upload().is_none() && Format::Onnx.has_name());
+        assert!(Format::LightGbm.upload().is_none() && !Format::LightGbm.has_name());
+    }
+
     #[test]
     fn formats_are_known_by_what_is_in_the_file() {
         for format in Format::ALL {
             let exported = export(&samples::ranker(), format).unwrap();
-            assert_eq!(Format::of_bytes(&exported.bytes), Some(format));
+            let found = match format {
+                Format::OpenSearch => Format::Elasticsearch,
+                Format::OpenSearchRankLib => Format::ElasticsearchRankLib,
+                other => other,
+            };
+            assert_eq!(Format::of_bytes(&exported.bytes), Some(found));
         }
+        assert_eq!(Format::of_bytes(b"## Linear Regression\n0:1"), Some(Format::RankLib));
         for other in [&b""[..], b"{}", b"{\"model\": {\"model\": 3}}", b"<ensemble>", b"\x08", b"[1]"] {
             assert_eq!(Format::of_bytes(other), None, "{other:?}");
         }

@@ -4,7 +4,7 @@
 
 use super::{Format, export, read, replay, samples};
 use crate::data::files::fuzz::damaged;
-use crate::models::{Model, Ranker};
+use crate::models::{Activation, Layer, Model, NeuralNetwork, Ranker};
 use crate::rng;
 
 /// What damage is made of, besides the file's own pieces.
@@ -93,9 +93,17 @@ fn fuzz(format: Format) {
 fn damaged_models_for_engines_are_survived() {
     let ranker = samples::ranker();
     let linear = Ranker::of_model(Model::linear(vec![1.0; 3], 0.0), ranker.columns.clone()).unwrap();
+    let layer = |outputs, weights| Layer { outputs, weights, biases: vec![0.5; outputs] };
+    let layers = vec![layer(2, vec![0.25, -1.0, 3.0, 0.5, 2.0, -0.125]), layer(1, vec![1.0, -2.0])];
+    let network =
+        NeuralNetwork::new(vec![0.0, 1.0, 2.0], vec![1.0, 0.5, 4.0], Activation::Relu, layers).unwrap();
+    let network = Ranker::of_model(Model::Network(network), ranker.columns.clone()).unwrap();
     for format in [Format::RankLib, Format::Elasticsearch, Format::ElasticsearchRankLib, Format::Solr] {
-        let seeds: Vec<Vec<u8>> =
-            [&ranker, &linear].iter().filter_map(|r| export(r, format).ok()).map(|e| e.bytes).collect();
+        let seeds: Vec<Vec<u8>> = [&ranker, &linear, &network]
+            .iter()
+            .filter_map(|r| export(r, format).ok())
+            .map(|e| e.bytes)
+            .collect();
         let mut random = rng::stream(13, &[format as u64]);
         let (mut good, mut bad) = (0u64, 0u64);
         for case in 0..cases() / 4 {

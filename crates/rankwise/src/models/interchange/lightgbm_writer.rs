@@ -1,7 +1,7 @@
 //! Writes an ensemble as LightGBM's text, version 4. The base goes into the first tree, as LightGBM itself does.
 
 use super::lightgbm::{DEFAULT_LEFT, ZERO};
-use super::{Divergence, Exported, below, with_base_in_first};
+use super::{Divergence, Exported, below, names, with_base_in_first};
 use crate::error::Result;
 use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::Tree;
@@ -24,7 +24,7 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
     }
     let blocks: Vec<String> = trees.iter().enumerate().map(|(i, tree)| block(i, tree)).collect();
     let sizes: Vec<usize> = blocks.iter().map(String::len).collect();
-    let names = names(ranker, ensemble.width(), &mut out.notes);
+    let names = names_of(ranker, ensemble.width(), &mut out.notes);
     let mut text = format!(
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={}\n\
          objective=lambdarank\nfeature_names={}\nfeature_infos={}\ntree_sizes={}\n\n",
@@ -43,17 +43,12 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
 }
 
 /// Names that LightGBM takes: no spaces, which separate them, and none of the signs of JSON, which it refuses.
-fn names(ranker: &Ranker, width: usize, notes: &mut Vec<String>) -> Vec<String> {
+fn names_of(ranker: &Ranker, width: usize, notes: &mut Vec<String>) -> Vec<String> {
     let Some(names) = &ranker.columns.names else {
         return (0..width).map(|column| format!("Column_{column}")).collect();
     };
     let refused = |c: char| c.is_whitespace() || c.is_control() || "\",:[]{}".contains(c);
-    let clean: Vec<String> = names.iter().map(|name| name.replace(refused, "_")).collect();
-    let changed = clean.iter().zip(names).filter(|(new, old)| new != old).count();
-    if changed > 0 {
-        notes.push(format!("{changed} feature names have signs that LightGBM refuses; `_` stands for them"));
-    }
-    clean
+    names::without(refused, names, "LightGBM", notes)
 }
 
 /// The range of each feature, which we do not know; `none` for the first where features count from 0, as LightGBM has
@@ -111,11 +106,16 @@ fn near_zero(t: f32) -> bool {
     (-ZERO..ZERO).contains(&t)
 }
 
-/// Halfway to the next 32-bit number: values in 64 bits then go where those rounded to 32 bits do. Around 0, where LightGBM
-/// takes all for one, and at the end it stays.
+/// The largest 64-bit number that becomes at most `t` in 32 bits: values in 64 bits then go where those rounded to 32 bits
+/// do. Halfway to the next 32-bit number, rounding goes to the one that is even. Around 0, where LightGBM takes all for
+/// one, and at the end it stays.
 fn threshold(t: f32) -> f64 {
     let next = t.next_up();
-    if near_zero(t) || !next.is_finite() { t.into() } else { f64::midpoint(t.into(), next.into()) }
+    if near_zero(t) || !next.is_finite() {
+        return t.into();
+    }
+    let halfway = f64::midpoint(t.into(), next.into());
+    if halfway as f32 == t { halfway } else { halfway.next_down() }
 }
 
 /// The shortest decimal that is read back as the same number.
@@ -142,6 +142,25 @@ fn count(cover: f64) -> String {
 mod tests {
     use super::*;
     use crate::models::interchange::samples;
+
+    /// 16777219 lies halfway between 16777218 and 16777220, and becomes the latter, whose last bit is 0.
+    #[test]
+    fn values_in_double_precision_go_where_rounded_ones_do() {
+        let tiny = f32::MIN_POSITIVE;
+        let mut thresholds =
+            vec![16_777_216.0, 16_777_218.0, 16_777_220.0, 0.1, -0.1, 1.0, -1.0, tiny, f32::MIN];
+        thresholds.extend((0..64).map(|i| 1.0 + i as f32 * f32::EPSILON));
+        for t in thresholds.into_iter().flat_map(|t| [t, t.next_up(), t.next_down(), -t]) {
+            if near_zero(t) || !t.is_finite() || !t.next_up().is_finite() {
+                continue;
+            }
+            let halfway = f64::midpoint(t.into(), t.next_up().into());
+            for x in [t.into(), halfway.next_down(), halfway, halfway.next_up(), t.next_up().into()] {
+                assert_eq!(x <= threshold(t), x as f32 <= t, "{x:e} against {t:e}");
+            }
+        }
+        assert!(16_777_219.0 > threshold(16_777_218.0));
+    }
 
     #[test]
     fn covers_become_whole_numbers_of_documents() {

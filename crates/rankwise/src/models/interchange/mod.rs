@@ -15,25 +15,31 @@ mod fuzz;
 mod lightgbm;
 mod lightgbm_writer;
 mod loose;
+mod names;
+mod nested;
 mod onnx;
 mod onnx_writer;
 mod ranklib;
+mod ranklib_linear;
 mod ranklib_reader;
 mod replay;
 #[cfg(test)]
 mod samples;
 mod solr;
+mod solr_reader;
+mod solr_slack;
 mod ubjson;
 mod vectors;
 mod xgboost;
 mod xgboost_writer;
 
-use super::{Ranker, TreeEnsemble};
+use super::{NeuralNetwork, Ranker, TreeEnsemble};
 use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
-use std::collections::HashSet;
 
-pub use format::Format;
+use elastic::Plugin;
+pub use format::{Format, Upload};
+use names::unique_names;
 pub(super) use onnx_writer::OnnxGraph;
 pub use replay::replay;
 pub(super) use vectors::TrialValues;
@@ -68,8 +74,29 @@ pub struct Divergence {
     pub up_to: f32,
 }
 
-/// The model as a file of `format`.
+/// The model as a file of `format`, named after its learner where the file holds a name.
 pub fn export(ranker: &Ranker, format: Format) -> Result<Exported> {
+    write(ranker, format, &ranker.learner.name)
+}
+
+/// The model as a file of `format` that holds `name`: search engines store the model under it.
+pub fn export_named(ranker: &Ranker, format: Format, name: &str) -> Result<Exported> {
+    if !format.has_name() {
+        return Err(Error::parameter(format!(
+            "files in the format {} hold no name of the model",
+            format.name()
+        )));
+    }
+    if name.trim() != name || name.is_empty() || name.contains(char::is_control) {
+        return Err(Error::parameter(format!(
+            "{} cannot name a model: a name has at least one character, no control characters, and no blanks around it",
+            foreign::quoted(name)
+        )));
+    }
+    write(ranker, format, name)
+}
+
+fn write(ranker: &Ranker, format: Format, name: &str) -> Result<Exported> {
     let mut out = Exported {
         bytes: Vec::new(),
         notes: Vec::new(),
@@ -94,11 +121,14 @@ pub fn export(ranker: &Ranker, format: Format) -> Result<Exported> {
             xgboost_writer::document(ranker, ranker.model.shape().sum_of_trees()?, &mut out.notes)?
                 .to_ubjson()
         }
-        Format::RankLib => ranklib::write(ranker, ranker.model.shape().sum_of_trees()?, &mut out)?,
-        Format::Onnx => onnx_writer::write(ranker, &mut out)?,
-        Format::Elasticsearch => elastic::write(ranker, &mut out)?,
-        Format::ElasticsearchRankLib => elastic::write_ranklib(ranker, &mut out)?,
-        Format::Solr => solr::write(ranker, &mut out)?,
+        Format::RankLib => ranklib::write(ranker, &mut out)?,
+        Format::Onnx => onnx_writer::write(ranker, name, &mut out)?,
+        Format::Elasticsearch => elastic::write(ranker, name, Plugin::Elasticsearch, &mut out)?,
+        Format::OpenSearch => elastic::write(ranker, name, Plugin::OpenSearch, &mut out)?,
+        Format::ElasticsearchRankLib | Format::OpenSearchRankLib => {
+            elastic::write_ranklib(ranker, name, &mut out)?
+        }
+        Format::Solr => solr::write(ranker, name, &mut out)?,
     };
     Ok(out)
 }
@@ -136,6 +166,14 @@ fn scaling_note(ranker: &Ranker) -> Vec<String> {
 pub(super) enum EngineModel<'a> {
     Linear { weights: &'a [f64], bias: f64 },
     Trees(&'a TreeEnsemble),
+    Network(&'a NeuralNetwork),
+}
+
+fn no_place_for_networks() -> Error {
+    Error::model(
+        "the model is a neural network, and this format holds weights or sums of trees; export it to ONNX or for Solr \
+         instead",
+    )
 }
 
 /// The trees with the base added to the values of the first, for files that have no place for it. The sum of a
@@ -147,26 +185,6 @@ fn with_base_in_first(ensemble: &TreeEnsemble) -> Vec<Tree> {
         None => trees.push(Tree::constant(base, 0.0)),
     }
     trees
-}
-
-/// What each feature is called, where names are all that a file knows features by.
-fn unique_names(ranker: &Ranker, notes: &mut Vec<String>) -> Result<Vec<String>> {
-    let names: Vec<String> = (0..ranker.model.width()).map(|column| ranker.columns.name(column)).collect();
-    let mut seen = HashSet::new();
-    if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-        return Err(Error::model(format!(
-            "two of the model's features are called {}, and this format knows features by name",
-            foreign::quoted(twice)
-        )));
-    }
-    if ranker.columns.names.is_none() {
-        notes.push(format!(
-            "the model's features have no names: they are called by their numbers, {} to {}",
-            names[0],
-            names[names.len() - 1]
-        ));
-    }
-    Ok(names)
 }
 
 /// Rejects values that single precision cannot hold, and notes that `tool` computes in it.
@@ -248,8 +266,15 @@ mod tests {
         scaled.normalizer = Some(crate::data::Normalizer::parse("min-max").unwrap());
         for format in Format::ALL.into_iter().filter(|f| *f != Format::Rankwise) {
             let answer = |ranker| export(ranker, format).map_or_else(|e| e.to_string(), |_| "done".into());
-            let engine = [Format::Onnx, Format::Elasticsearch, Format::Solr].contains(&format);
-            assert!(answer(&linear).contains(if engine { "done" } else { "no trees" }));
+            let only_trees = [
+                Format::LightGbm,
+                Format::XgBoost,
+                Format::XgBoostUbj,
+                Format::ElasticsearchRankLib,
+                Format::OpenSearchRankLib,
+            ];
+            let wanted = if only_trees.contains(&format) { "no trees" } else { "done" };
+            assert!(answer(&linear).contains(wanted), "{format:?}");
             assert!(answer(&several).contains(if format == Format::Onnx {
                 "done"
             } else {
@@ -258,6 +283,27 @@ mod tests {
             assert!(export(&scaled, format).unwrap().notes[0].contains("min-max"));
         }
         assert_eq!(export(&scaled, Format::Rankwise).unwrap().bytes, scaled.to_bytes());
+    }
+
+    #[test]
+    fn a_name_is_stored_where_the_file_has_one() {
+        for format in Format::ALL {
+            match export_named(&ranker(), format, "films \"2\"") {
+                Ok(named) if format.has_name() => {
+                    let text = String::from_utf8_lossy(&named.bytes).into_owned();
+                    assert!(
+                        text.contains("films \"2\"") || text.contains("films \\\"2\\\""),
+                        "{format:?}: {text}"
+                    );
+                }
+                Err(error) if !format.has_name() => assert!(error.to_string().contains("hold no name")),
+                other => panic!("{format:?}: {other:?}"),
+            }
+        }
+        for name in ["", " a", "a\n"] {
+            let refusal = export_named(&ranker(), Format::Solr, name).unwrap_err().to_string();
+            assert!(refusal.contains("cannot name a model") && !refusal.contains('\n'), "{refusal}");
+        }
     }
 
     /// Leaves 10, 20, 30 with covers 5, 3, 2; the right child of the root holds the last two.

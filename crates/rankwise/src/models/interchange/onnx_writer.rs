@@ -25,10 +25,10 @@ const OPERATORS: i64 = 13;
 const TREE_OPERATORS: &str = "ai.onnx.ml";
 
 /// The model as ONNX.
-pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
+pub(super) fn write(ranker: &Ranker, name: &str, out: &mut Exported) -> Result<Vec<u8>> {
     let mut graph = OnnxGraph::default();
     ranker.model.shape().write_onnx(&mut graph, &mut out.notes)?;
-    Ok(graph.finish(ranker))
+    Ok(graph.finish(ranker, name))
 }
 
 /// A graph under construction: operations in order, and the constants that they use.
@@ -148,7 +148,7 @@ impl OnnxGraph {
         self.put("Gemm", &["odds", "steps", "least"], SCORE, Vec::new());
     }
 
-    fn finish(self, ranker: &Ranker) -> Vec<u8> {
+    fn finish(self, ranker: &Ranker, name: &str) -> Vec<u8> {
         let width = ranker.model.width();
         let mut operators = vec![OperatorSet { domain: String::new(), version: OPERATORS }];
         if self.uses_trees {
@@ -160,7 +160,7 @@ impl OnnxGraph {
         });
         let graph = Graph {
             node: self.operations,
-            name: ranker.learner.name.clone(),
+            name: name.into(),
             initializer: self.constants,
             input: vec![ValueInfo::rows(FEATURES, width)],
             output: vec![ValueInfo::rows(SCORE, 1)],

@@ -1,31 +1,47 @@
-//! Writes an ensemble as RankLib's LambdaMART: XML that RankLib reads by place, one element a line.
+//! Writes linear models, and an ensemble as RankLib's LambdaMART: XML that RankLib reads by place, one element a line.
 //!
 //! A value goes left where it is at most the threshold; what is missing is 0. Scores are summed in f32.
 
 use super::foreign::quoted;
-use super::{Exported, in_single, missing_unlike_zero, with_base_in_first};
+use super::{
+    EngineModel, Exported, in_single, missing_unlike_zero, no_place_for_networks, ranklib_linear,
+    with_base_in_first,
+};
 use crate::error::{Error, Result};
 use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 
 /// The model as RankLib's file.
-pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported) -> Result<Vec<u8>> {
-    let first_id = match &ranker.columns.names {
-        Some(names) => {
-            out.notes.push(format!(
-                "RankLib knows features by number: {} is 1, and so on to {}, which is {}",
-                quoted(&names[0]),
-                quoted(&names[names.len() - 1]),
-                names.len()
-            ));
-            1
-        }
-        None => ranker.columns.first_id,
+pub(super) fn write(ranker: &Ranker, out: &mut Exported) -> Result<Vec<u8>> {
+    let model = ranker.model.shape().engine_model()?;
+    let uses_first = match &model {
+        EngineModel::Trees(ensemble) => ensemble.trees().iter().any(|tree| tree.features.contains(&0)),
+        EngineModel::Linear { weights, .. } => weights[0] != 0.0,
+        EngineModel::Network(_) => return Err(no_place_for_networks()),
     };
-    if first_id == 0 && ensemble.trees().iter().any(|tree| tree.features.contains(&0)) {
-        return Err(Error::model("the model tests feature 0, and RankLib counts features from 1"));
+    let first_id = first_id(ranker, uses_first, out)?;
+    match model {
+        EngineModel::Linear { weights, bias } => Ok(ranklib_linear::text(weights, bias, first_id, out)),
+        EngineModel::Trees(ensemble) => text(ensemble, first_id, out),
+        EngineModel::Network(_) => Err(no_place_for_networks()),
     }
-    text(ensemble, first_id, out)
+}
+
+/// What RankLib calls the first column.
+fn first_id(ranker: &Ranker, uses_first: bool, out: &mut Exported) -> Result<u32> {
+    if let Some(names) = &ranker.columns.names {
+        out.notes.push(format!(
+            "RankLib knows features by number: {} is 1, and so on to {}, which is {}",
+            quoted(&names[0]),
+            quoted(&names[names.len() - 1]),
+            names.len()
+        ));
+        return Ok(1);
+    }
+    if ranker.columns.first_id == 0 && uses_first {
+        return Err(Error::model("the model uses feature 0, and RankLib counts features from 1"));
+    }
+    Ok(ranker.columns.first_id)
 }
 
 /// The text of the model, its first column called `first_id`.

@@ -1,6 +1,6 @@
 //! What an exported file answers, by our own reading of its format: not the tool itself, whose word counts for more.
 
-use super::{Format, elastic, ranklib_reader, solr};
+use super::{Format, elastic, ranklib_linear, ranklib_reader, solr_reader};
 use crate::data::Rows;
 use crate::error::{Error, Result};
 use crate::models::{Model, Ranker};
@@ -17,13 +17,20 @@ pub fn replay(bytes: &[u8], format: Format, ranker: &Ranker, rows: &[Vec<f32>]) 
         Format::RankLib => {
             let text = std::str::from_utf8(bytes).map_err(|_| Error::model("it is not UTF-8"))?;
             let first_id = if columns.names.is_some() { 1 } else { columns.first_id };
-            ranklib_reader::read(text, first_id)?
+            if text.starts_with(ranklib_linear::HEADER) {
+                ranklib_linear::read(text, first_id)?
+            } else {
+                ranklib_reader::read(text, first_id)?
+            }
         }
-        Format::Elasticsearch | Format::ElasticsearchRankLib => elastic::read(bytes, columns, width)?,
-        Format::Solr => solr::read(bytes, columns, width)?,
+        Format::Elasticsearch
+        | Format::ElasticsearchRankLib
+        | Format::OpenSearch
+        | Format::OpenSearchRankLib => elastic::read(bytes, columns, width)?,
+        Format::Solr => solr_reader::read(bytes, columns, width)?,
     };
     engine.check(width)?;
-    Ok(Some(rows.iter().map(|row| engine.score(row).into()).collect()))
+    Ok(Some(rows.iter().map(|row| engine.score(row)).collect()))
 }
 
 /// The model's own scores of rows.

@@ -1,8 +1,8 @@
 //! Writes an ensemble as XGBoost does: nodes level by level, and everything in f32.
 
-use super::below;
 use super::document::Value;
 use super::xgboost::FIRST_ID;
+use super::{below, names};
 use crate::error::{Error, Result};
 use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
@@ -12,6 +12,9 @@ const NO_PARENT: i32 = i32::MAX;
 
 /// The version whose form is written.
 const VERSION: [i64; 3] = [3, 2, 0];
+
+/// Characters that XGBoost allows in no feature name.
+const REFUSED: &str = "[]<";
 
 /// The model as XGBoost's document.
 pub(super) fn document(ranker: &Ranker, ensemble: &TreeEnsemble, notes: &mut Vec<String>) -> Result<Value> {
@@ -33,7 +36,11 @@ pub(super) fn document(ranker: &Ranker, ensemble: &TreeEnsemble, notes: &mut Vec
         ("trees", Value::List(trees.iter().enumerate().map(|(id, tree)| nodes(tree, id, &width)).collect())),
     ]);
     let base = zmij::Buffer::new().format_finite(ensemble.base()[0] as f32).to_string();
-    let names: Vec<Value> = ranker.columns.names.iter().flatten().map(|name| name.as_str().into()).collect();
+    let names = ranker.columns.names.as_deref().unwrap_or_default();
+    let names: Vec<Value> = names::without(|c| REFUSED.contains(c), names, "XGBoost", notes)
+        .into_iter()
+        .map(Value::Text)
+        .collect();
     let types = names.iter().map(|_| "float".into()).collect();
     let attributes = match ranker.columns.names {
         Some(_) => texts(&[]),

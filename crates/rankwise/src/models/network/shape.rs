@@ -38,9 +38,7 @@ impl Shape for NeuralNetwork {
     }
 
     fn engine_model(&self) -> Result<EngineModel<'_>> {
-        Err(Error::model(
-            "the model is a neural network, and this format holds weights or sums of trees; export it to ONNX instead",
-        ))
+        Ok(EngineModel::Network(self))
     }
 
     fn write_onnx(&self, graph: &mut OnnxGraph, _: &mut Vec<String>) -> Result<()> {
