@@ -4,7 +4,7 @@ use super::below;
 use super::document::Value;
 use super::xgboost::FIRST_ID;
 use crate::error::{Error, Result};
-use crate::models::{Ranker, TreeEnsemble};
+use crate::models::{Numbering, Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 
 /// What XGBoost writes as the parent of a root.
@@ -35,9 +35,9 @@ pub(super) fn document(ranker: &Ranker, ensemble: &TreeEnsemble, notes: &mut Vec
     let base = zmij::Buffer::new().format_finite(ensemble.base()[0] as f32).to_string();
     let names: Vec<Value> = ranker.columns.names.iter().flatten().map(|name| name.as_str().into()).collect();
     let types = names.iter().map(|_| "float".into()).collect();
-    let attributes = match ranker.columns.names {
-        Some(_) => texts(&[]),
-        None => texts(&[(FIRST_ID, &ranker.columns.first_id.to_string())]),
+    let attributes = match (&ranker.columns.names, ranker.numbering) {
+        (Some(_), _) | (None, Numbering::Undecided) => texts(&[]),
+        (None, _) => texts(&[(FIRST_ID, &ranker.columns.first_id.to_string())]),
     };
     let learner = Value::Object(vec![
         ("attributes", attributes),
