@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use rankwise::data::{ColumnRoles, Dataset, Format, Layout, Loaded, Peeked, ReadOptions, read_all};
-use rankwise::models::Ranker;
+use rankwise::models::{Numbering, Ranker};
 use std::path::{Path, PathBuf};
 
 /// How to read data.
@@ -18,7 +18,8 @@ pub(crate) struct Input {
     #[arg(long)]
     group: bool,
 
-    /// Number of the first feature in LETOR text, 0 or 1. Default: detected
+    /// Number of the first feature, 0 or 1, in LETOR text and in models of other tools without feature names. Default:
+    /// detected
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u32).range(0..=1))]
     first_id: Option<u32>,
 
@@ -94,10 +95,18 @@ impl Input {
         with_notes(read_all(paths, &self.options()))
     }
 
-    /// The same options with features numbered from `first_id`, as in a model or in other data, unless the user gave
-    /// another number.
-    pub(crate) fn counting_from(&self, first_id: u32) -> Input {
-        Input { first_id: self.first_id.or(Some(first_id)), ..self.clone() }
+    /// The same options for data that `ranker` is to score. Text without a feature 0 counts from 0 if the model does.
+    pub(crate) fn for_model(&self, ranker: &Ranker) -> Input {
+        let from_zero = ranker.numbering != Numbering::Undecided && ranker.columns.first_id == 0;
+        Input { first_id: self.first_id.or(from_zero.then_some(0)), ..self.clone() }
+    }
+
+    /// The model with its first feature as the user gave it, where its file does not decide that.
+    pub(crate) fn number(&self, ranker: Ranker) -> Result<Ranker> {
+        match (self.first_id, ranker.numbering) {
+            (Some(first_id), Numbering::Undecided) => Ok(ranker.with_first_id(first_id)?),
+            _ => Ok(ranker),
+        }
     }
 
     /// The number of the first feature, if the user gave it.

@@ -11,14 +11,15 @@ use std::path::Path;
 
 /// A model, and data prepared (scaled) for it.
 pub(crate) fn open(model: &Path, file: &Path, reading: &Input) -> Result<(Ranker, Dataset)> {
-    let ranker = load_model(model)?;
-    let data = reading.counting_from(ranker.columns.first_id).read_in_order(file)?;
+    let ranker = reading.number(load_model(model)?)?;
+    let data = reading.for_model(&ranker).read_in_order(file)?;
     note_width(&ranker, &data);
     let prepared = match ranker.prepare(&data)? {
         Cow::Owned(prepared) => Some(prepared),
         Cow::Borrowed(_) => None,
     };
-    Ok((ranker, prepared.unwrap_or(data)))
+    let data = prepared.unwrap_or(data);
+    Ok((ranker.narrowed(data.width()), data))
 }
 
 /// The model's feature column called `name`.

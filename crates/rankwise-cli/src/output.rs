@@ -84,6 +84,14 @@ fn hint(error: &str) -> Option<String> {
         "--group".to_owned()
     } else if let Some((_, id)) = error.split_once("read it with the first id ") {
         format!("--first-id {id}")
+    } else if error.contains("state the number of the model's first feature") {
+        return Some(
+            "use --first-id 1 if the columns of the training matrix are features 1, 2, 3 …, and --first-id 0 if the \
+             tool was trained on text and took the numbers of features for columns"
+                .into(),
+        );
+    } else if error.contains("change the number of the model's first feature") {
+        return Some("`rankwise export MODEL --first-id 0 --format rankwise -o OUT` counts from 0".into());
     } else if error.contains("is not a parameter of") {
         let (_, scorers) = error.split_once("but with scorer ")?;
         format!("--scorer {}", scorers.split(' ').next()?)

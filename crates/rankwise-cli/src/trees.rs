@@ -13,14 +13,14 @@ const TEST_WIDTH: usize = 51;
 /// The maximum indentation; the first column has the exact level.
 const MAX_INDENT: usize = 14;
 
-/// The size of the ensemble, and the `top` features by gain; 0 stands for all.
-pub(crate) fn describe(ensemble: &TreeEnsemble, ranker: &Ranker, top: usize) -> String {
+/// The size of the ensemble, which has `width` features in its file, and the `top` features by gain; 0 stands for all.
+pub(crate) fn describe(ensemble: &TreeEnsemble, ranker: &Ranker, width: usize, top: usize) -> String {
     let size = outline(ensemble);
     let mut lines = table::Columns::new(&["", ""]).headless();
     lines.row(["trees", &output::thousands(size.trees)]);
     lines.row(["leaves", &output::thousands(size.leaves)]);
     lines.row(["depth", &size.depth.to_string()]);
-    lines.row(["features used", &format!("{} of {}", size.features_used, ranker.model.width())]);
+    lines.row(["features used", &format!("{} of {width}", size.features_used)]);
     format!("{}\n{}", lines.render(), importance(ranker, top))
 }
 

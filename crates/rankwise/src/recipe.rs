@@ -366,12 +366,12 @@ impl Trainer {
                 "the model to start from was trained with another normalisation ({before}); use the same one"
             )));
         }
-        if ranker.columns != *train.columns() {
+        if ranker.columns.names != train.columns().names {
             return Err(Error::parameter(
                 "the model to start from and the training data do not have the same feature columns",
             ));
         }
-        Ok(())
+        ranker.check_first_id(train)
     }
 
     /// Fingerprint of learner, parameters and data: equal if two trainings end with the same model.

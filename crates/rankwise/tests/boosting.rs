@@ -131,12 +131,22 @@ impl Watch for Steps {
 fn interrupted_training_goes_on_to_the_same_trees() {
     let train = data(1);
     let directory = tempfile::tempdir().unwrap();
-    let checkpoint = Checkpoint { path: directory.path().join("state.json"), every: 100 };
-    let start = || Start { ranker: None, checkpoint: Some(&checkpoint) };
-    let stopped = fit(WAYS[0], &train, None, start(), &mut Steps::default()).unwrap();
-    assert_eq!((stopped.record.outcome, stopped.record.rounds), (Outcome::Interrupted, 5));
-    let resumed = fit(WAYS[0], &train, None, start(), &mut Silent::default()).unwrap();
-    assert_eq!(resumed, fit(WAYS[0], &train, None, Start::default(), &mut Silent::default()).unwrap());
+    let whole = fit(WAYS[0], &train, None, Start::default(), &mut Silent::default()).unwrap();
+    for (name, first_bytes) in [
+        ("state.json", &b"{\"checksum\""[..]),
+        ("state.json.gz", &[0x1f, 0x8b]),
+        ("state.json.zst", &[0x28, 0xb5, 0x2f, 0xfd]),
+    ] {
+        let checkpoint = Checkpoint { path: directory.path().join(name), every: 100 };
+        let start = || Start { ranker: None, checkpoint: Some(&checkpoint) };
+        let stopped = fit(WAYS[0], &train, None, start(), &mut Steps::default()).unwrap();
+        assert_eq!((stopped.record.outcome, stopped.record.rounds), (Outcome::Interrupted, 5));
+        assert!(std::fs::read(&checkpoint.path).unwrap().starts_with(first_bytes), "{name}");
+        let mut steps = Steps::default();
+        let resumed = fit(WAYS[0], &train, None, start(), &mut steps).unwrap();
+        assert_eq!(steps.done.first(), Some(&6), "{name}: began anew");
+        assert_eq!(resumed, whole, "{name}");
+    }
 }
 
 /// Removes the checkpoint's directory in the fifth iteration, as a disk that fills up would make it unwritable.
@@ -193,6 +203,10 @@ fn a_checkpoint_of_something_else_or_damaged_is_refused() {
         std::fs::write(&checkpoint.path, damaged).unwrap();
         assert!(tried(WAYS[0], &train).contains("damaged"));
     }
+    std::fs::write(&checkpoint.path, b"\xff\xfe not text").unwrap();
+    assert!(tried(WAYS[0], &train).contains("not a checkpoint or is damaged"));
+    std::fs::write(&checkpoint.path, b"\x1f\x8b\x08\0\0\0").unwrap();
+    assert!(tried(WAYS[0], &train).contains("cannot be read"));
     let error =
         recipe("regression", "").fit(&train, None, start(), &mut Silent::default()).unwrap_err().to_string();
     assert!(error.contains("regression with scorer linear cannot start"), "{error}");

@@ -139,17 +139,17 @@ impl Compare {
         for system in systems {
             let path = system.path.clone();
             let contender = match system.content {
-                Content::Model => Contender::Model(Box::new(system.model()?)),
+                Content::Model => Contender::Model(Box::new(self.reading.number(system.model()?)?)),
                 _ => Contender::Scores(system),
             };
             contenders.push((path, contender));
         }
         // Feature numbers are read as the models count them.
-        let first_id = contenders.iter().find_map(|(_, contender)| match contender {
-            Contender::Model(ranker) => Some(ranker.columns.first_id),
-            Contender::Scores(_) => None,
-        });
-        let reading = first_id.map_or(self.reading.clone(), |first_id| self.reading.counting_from(first_id));
+        let reading =
+            contenders.iter().fold(self.reading.clone(), |reading, (_, contender)| match contender {
+                Contender::Model(ranker) => reading.for_model(ranker),
+                Contender::Scores(_) => reading,
+            });
         let data = reading.read_opened_in_order(&file.path, file.file)?;
         if data.parts().query_weights.is_some() {
             output::note("comparisons ignore query weights: every query counts the same");

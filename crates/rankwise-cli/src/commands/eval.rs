@@ -80,8 +80,8 @@ impl Eval {
         let evaluation = match system.content {
             Content::Run => self.evaluate_run(system, file, &metrics)?,
             Content::Model => {
-                let ranker = system.model()?;
-                let data = self.reading.counting_from(ranker.columns.first_id).read_opened(file.file)?;
+                let ranker = self.reading.number(system.model()?)?;
+                let data = self.reading.for_model(&ranker).read_opened(file.file)?;
                 note_width(&ranker, &data);
                 evaluate(&data, &ranker.score(&data)?, &metrics)?
             }

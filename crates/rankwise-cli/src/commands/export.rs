@@ -4,13 +4,16 @@ use crate::{interrupt, output};
 use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::data::{AtomicFile, Dataset};
-use rankwise::models::Ranker;
 use rankwise::models::interchange::{Exported, Format, Vectors, export, export_named, synthetic_rows};
+use rankwise::models::{Numbering, Ranker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The number of rows in a file of test vectors.
 const VECTORS: usize = 48;
+
+/// The largest number of values in them, unless one row has more.
+const MOST_VALUES: usize = 1 << 20;
 
 /// Convert a model for another tool or a search engine, or a model of another tool for Rankwise.
 #[derive(Args)]
@@ -77,17 +80,25 @@ impl Export {
         }
         let mut ranker = load_model(&self.model)?;
         if let Some(first_id) = self.reading.first_id() {
-            ensure!(
-                ranker.columns.names.is_none(),
-                "the features of the model have names, so --first-id does not apply to it"
-            );
-            ranker.columns.first_id = first_id;
+            ranker = ranker.with_first_id(first_id)?;
+        }
+        let data = self.data.as_ref().map(|file| self.reading.for_model(&ranker).read(file)).transpose()?;
+        if let Some(data) = &data
+            && ranker.numbering == Numbering::Undecided
+        {
+            ranker.check_first_id(data)?;
+            ranker = ranker.with_first_id(data.columns().first_id)?;
+        }
+        if format != Format::Rankwise {
+            let width = ranker.model.width();
+            ranker = ranker.narrowed(data.as_ref().map_or(1, Dataset::width));
+            note_narrowed(width, ranker.model.width());
         }
         let exported = match &self.name {
             Some(name) => export_named(&ranker, format, name)?,
             None => export(&ranker, format)?,
         };
-        let vectors = self.vectors(&ranker, format, &exported)?;
+        let vectors = self.vectors(&ranker, format, &exported, data)?;
         let mut files = vec![staged(&self.output, &exported.bytes)?];
         if let Some((path, bytes)) = &vectors {
             files.push(staged(path, bytes)?);
@@ -121,6 +132,7 @@ impl Export {
         ranker: &Ranker,
         format: Format,
         exported: &Exported,
+        data: Option<Dataset>,
     ) -> Result<Option<(PathBuf, Vec<u8>)>> {
         let optional = format == Format::Rankwise || self.output == Path::new("-");
         if self.no_vectors || (optional && self.vectors.is_none() && self.data.is_none()) {
@@ -137,13 +149,14 @@ impl Export {
             "the model and its test vectors would both be written to {}",
             path.display()
         );
-        let rows = match &self.data {
-            Some(file) => {
-                let data = self.reading.counting_from(ranker.columns.first_id).read(file)?;
-                note_width(ranker, &data);
-                some_rows(&*ranker.prepare(&data)?, ranker.model.width(), VECTORS)
+        let width = ranker.model.width();
+        let most = VECTORS.min((MOST_VALUES / width).max(1));
+        let rows = match &data {
+            Some(data) => {
+                note_width(ranker, data);
+                some_rows(&*ranker.prepare(data)?, width, most)
             }
-            None => synthetic_rows(ranker, exported, VECTORS),
+            None => synthetic_rows(ranker, exported, most),
         };
         ensure!(
             !rows.is_empty(),
@@ -151,6 +164,17 @@ impl Export {
         );
         let vectors = Vectors::new(ranker, exported, Vectors::seen_by(exported, rows))?;
         Ok(Some((path, vectors.to_json(ranker, format))))
+    }
+}
+
+/// Prints a note if a model of `before` features was narrowed to `now`.
+pub(super) fn note_narrowed(before: usize, now: usize) {
+    if now < before {
+        output::note(format!(
+            "the model has {} features and uses none behind the first {}: only those are exported",
+            output::thousands(before),
+            output::thousands(now)
+        ));
     }
 }
 

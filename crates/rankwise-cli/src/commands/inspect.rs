@@ -37,6 +37,8 @@ impl Inspect {
         if self.json {
             return output::print_json(&serde_json::to_value(&ranker)?);
         }
+        let (summary, width) = (summary(&ranker), ranker.model.width());
+        let ranker = ranker.narrowed(1);
         let learned = match &ranker.model {
             Model::Linear(LinearModel { weights, bias }) => {
                 format!("{}bias {}\n", largest(weights, &ranker, self.top), table::six(*bias))
@@ -44,11 +46,11 @@ impl Inspect {
             Model::Ordinal(OrdinalModel { weights, thresholds, grades }) => {
                 format!("{}\n{}", largest(weights, &ranker, self.top), steps(thresholds, grades))
             }
-            Model::Trees(ensemble) => trees::describe(ensemble, &ranker, self.top),
+            Model::Trees(ensemble) => trees::describe(ensemble, &ranker, width, self.top),
             Model::Network(mlp) => network::describe(mlp, &ranker, self.top),
             _ => String::new(),
         };
-        output::print(&format!("{}\n{learned}", summary(&ranker)))
+        output::print(&format!("{summary}\n{learned}"))
     }
 
     fn show_tree(&self, ranker: &Ranker, number: usize) -> Result<()> {

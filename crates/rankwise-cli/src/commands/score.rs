@@ -48,8 +48,8 @@ impl Score {
     pub(crate) fn run(self) -> Result<()> {
         output::keep_apart("the model", &self.model, &self.output)?;
         output::keep_apart("the data", &self.file, &self.output)?;
-        let ranker = load_model(&self.model)?;
-        let data = self.reading.counting_from(ranker.columns.first_id).read_in_order(&self.file)?;
+        let ranker = self.reading.number(load_model(&self.model)?)?;
+        let data = self.reading.for_model(&ranker).read_in_order(&self.file)?;
         note_width(&ranker, &data);
         if self.grades {
             let grades = ranker.grades(&data)?;

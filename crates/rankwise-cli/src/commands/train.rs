@@ -1,3 +1,4 @@
+use crate::content::load_model;
 use crate::progress::ProgressBar;
 use crate::train_args::TrainArgs;
 use crate::{interrupt, output, table};
@@ -55,7 +56,7 @@ impl Train {
         let trainer = self.training.recipe()?.check()?;
         let (train, valid) = self.training.read(&self.valid)?;
         let (train, valid) = (trainer.prepare(train)?, valid.map(|v| trainer.prepare(v)).transpose()?);
-        let before = self.start.as_deref().map(Ranker::load).transpose()?;
+        let before = self.start.as_deref().map(load_model).transpose()?;
         let checkpoint = self
             .checkpoint
             .as_ref()

@@ -84,7 +84,10 @@ impl VerifyExport {
         })?;
         let mut ranker = load_model(model)?;
         if let (Some(first_id), None) = (self.reading.first_id(), &ranker.columns.names) {
-            ranker.columns.first_id = first_id;
+            ranker = ranker.with_first_id(first_id)?;
+        }
+        if format != Format::Rankwise {
+            ranker = ranker.narrowed(1);
         }
         let expected = export(&ranker, format).context("the model cannot be exported in this format")?;
         let sets = self.sets(&ranker, &expected)?;
@@ -128,7 +131,7 @@ impl VerifyExport {
             sets.push(("synthetic rows".to_string(), Vectors::new(ranker, expected, rows)?));
         }
         if let Some(file) = &self.data {
-            let data = self.reading.counting_from(ranker.columns.first_id).read(file)?;
+            let data = self.reading.for_model(&ranker).read(file)?;
             note_width(ranker, &data);
             let rows = some_rows(&*ranker.prepare(&data)?, ranker.model.width(), usize::MAX);
             let origin = format!("documents of {}", file.display());

@@ -117,14 +117,17 @@ fn why_not(bytes: &[u8], error: serde_json::Error) -> Error {
     }
 }
 
-/// The bytes of a model file of any format, decompressed if its name ends in `.gz` or `.zst`.
+/// The bytes of a model or checkpoint, decompressed if they are compressed.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut source = Source::open(path)?;
     let limit = size_limit(path);
     let mut bytes = Vec::new();
     source.by_ref().take(limit + 1).read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
     if bytes.len() as u64 > limit {
-        return Err(cannot_be_used(path, &Error::model(format!("it is larger than {limit} bytes"))));
+        return Err(Error::model(format!(
+            "{} has more than {limit} bytes, and larger models and checkpoints are not read",
+            path.display()
+        )));
     }
     Ok(bytes)
 }

@@ -21,7 +21,7 @@ pub use file::{checksum, read_bytes};
 pub use linear::LinearModel;
 pub use network::{Activation, Layer, NeuralNetwork};
 pub use ordinal::OrdinalModel;
-pub use ranker::{LearnerCard, Provenance, Ranker};
+pub use ranker::{LearnerCard, Numbering, Provenance, Ranker};
 pub use record::{Outcome, Record};
 pub use row_scorer::RowScorer;
 pub use tree_ensemble::{Combine, TreeEnsemble};

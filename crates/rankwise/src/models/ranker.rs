@@ -2,11 +2,14 @@
 
 use super::{Model, Record};
 use crate::card::Card;
-use crate::data::{Columns, Dataset, Features, Normalizer};
+use crate::data::{Columns, Dataset, Features, MAX_FEATURES, Normalizer};
 use crate::error::{Error, Result};
 use crate::metrics::Conventions;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+
+/// Trees over more features are [narrowed](Ranker::narrowed).
+const MANY_FEATURES: usize = 1 << 16;
 
 /// A trained model with all it needs to score documents and to be trained again.
 ///
@@ -33,6 +36,9 @@ pub struct Ranker {
     pub normalizer: Option<Normalizer>,
     /// The features it expects.
     pub columns: Columns,
+    /// What is certain about the numbers of features without names.
+    #[serde(default, skip_serializing_if = "Numbering::is_known")]
+    pub numbering: Numbering,
     /// A fingerprint of the training data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
@@ -43,6 +49,29 @@ pub struct Ranker {
     pub record: Record,
     /// The trained model.
     pub model: Model,
+}
+
+/// What is certain about the numbers of a model's features, where they have no names.
+///
+/// Everything is in our own models. Files of other tools may have columns alone, or only the features they use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Numbering {
+    /// The number of the first feature is known, and how many features there are.
+    #[default]
+    Known,
+    /// The first column may be feature 0 or feature 1. Data decides it if it has a feature 0, or as many features from 1
+    /// as the model has columns.
+    Undecided,
+    /// The numbers are known, and there may be more features than the model uses.
+    OpenEnded,
+}
+
+impl Numbering {
+    fn is_known(&self) -> bool {
+        *self == Numbering::Known
+    }
 }
 
 /// How a model was trained: what a recipe needs to be repeated.
@@ -112,6 +141,7 @@ impl Ranker {
             seed,
             normalizer,
             columns,
+            numbering: Numbering::Known,
             data,
             version,
             record,
@@ -161,20 +191,73 @@ impl Ranker {
                 None => "the model was trained on numbered features, and the data has named ones",
             }));
         }
+        self.check_first_id(data)?;
+        let width = self.model.width();
+        if data.width() <= width {
+            return Ok(Cow::Borrowed(data));
+        }
+        if self.numbering == Numbering::OpenEnded {
+            return first_columns(data, width).map(Cow::Owned);
+        }
+        Err(Error::data(format!(
+            "the data has {} features, up to number {}, and the model has {width}; give it data with the features that \
+             it was trained on",
+            data.width(),
+            data.columns().name(data.width() - 1),
+        )))
+    }
+
+    /// Rejects data whose features may have other numbers than those of the model.
+    pub fn check_first_id(&self, data: &Dataset) -> Result<()> {
         let (first, other) = (self.columns.first_id, data.columns().first_id);
-        if first != other {
-            return Err(Error::data(format!(
-                "the model counts features from {first}, the data from {other}; read it with the first id {first}"
-            )));
+        match self.numbering {
+            // Feature 0 can only be the first column, and so can feature 1 if the last column is the last feature.
+            Numbering::Undecided if other == 0 || data.width() >= self.model.width() => Ok(()),
+            Numbering::Undecided => Err(Error::data(format!(
+                "the model has {} columns without names, and its first may be feature 0 or feature 1: the data, with \
+                 features up to {}, fits both; state the number of the model's first feature",
+                self.model.width(),
+                data.columns().name(data.width().saturating_sub(1)),
+            ))),
+            _ if first == other => Ok(()),
+            _ if first == 0 => Err(Error::data(
+                "the model counts features from 0, the data from 1; read it with the first id 0",
+            )),
+            _ => Err(Error::data(format!(
+                "the model counts features from {first}, and the data has a feature {other}; renumber the data, or change \
+                 the number of the model's first feature"
+            ))),
         }
-        if data.width() > self.model.width() {
-            let last = self.columns.name(self.model.width() - 1);
-            return Err(Error::data(format!(
-                "the data has features up to {}, and the model only knows those up to {last}",
-                data.columns().name(data.width() - 1)
-            )));
+    }
+
+    /// The same model with `first_id` as the number of its first feature. Fails if its features have names.
+    pub fn with_first_id(mut self, first_id: u32) -> Result<Ranker> {
+        if self.columns.names.is_some() {
+            return Err(Error::parameter(
+                "the features of the model have names, so its first feature has no number",
+            ));
         }
-        Ok(Cow::Borrowed(data))
+        self.columns.first_id = first_id;
+        if self.numbering == Numbering::Undecided {
+            self.numbering = Numbering::Known;
+        }
+        self.check()?;
+        Ok(self)
+    }
+
+    /// The same model for work that grows with its number of features: trees over more than 65,536 numbered features
+    /// lose those behind the last that they test. At least `columns` remain. All scores stay the same.
+    ///
+    /// Nothing but a number in the file says how many features such a model has.
+    pub fn narrowed(self, columns: usize) -> Ranker {
+        let Model::Trees(ensemble) = self.model else { return self };
+        let tested = ensemble.trees().iter().flat_map(|tree| &tree.features);
+        let needed = tested.map(|&feature| feature as usize + 1).max().unwrap_or(1).max(columns);
+        let width = match self.columns.names {
+            None if ensemble.width() > MANY_FEATURES => needed.min(ensemble.width()),
+            _ => ensemble.width(),
+        };
+        Ranker { model: Model::Trees(ensemble.narrowed(width)), ..self }
     }
 
     /// Rejects a ranker that no learner could have trained.
@@ -182,6 +265,11 @@ impl Ranker {
         let width = self.model.width();
         if width == 0 {
             return Err(Error::model("it has no features"));
+        }
+        if width > MAX_FEATURES {
+            return Err(Error::model(format!(
+                "it says that it has {width} features, and more than {MAX_FEATURES} are not allowed"
+            )));
         }
         if self.columns.names.as_ref().is_some_and(|n| n.len() != width) {
             return Err(Error::model("it names another number of features than it has"));
@@ -191,6 +279,28 @@ impl Ranker {
         }
         self.model.shape().check()
     }
+}
+
+/// The first `width` columns of `data`.
+fn first_columns(data: &Dataset, width: usize) -> Result<Dataset> {
+    let mut parts = data.clone().into_parts();
+    parts.features = match parts.features {
+        Features::Dense { width: all, values } => {
+            let kept = values.chunks_exact(all).flat_map(|row| &row[..width]).copied();
+            Features::Dense { width, values: kept.collect() }
+        }
+        Features::Sparse { starts, columns, values, .. } => {
+            let kept: Vec<usize> = (0..columns.len()).filter(|&i| (columns[i] as usize) < width).collect();
+            let starts = starts.iter().map(|&start| kept.partition_point(|&i| i < start)).collect();
+            Features::Sparse {
+                width,
+                starts,
+                columns: kept.iter().map(|&i| columns[i]).collect(),
+                values: kept.iter().map(|&i| values[i]).collect(),
+            }
+        }
+    };
+    Dataset::new(parts)
 }
 
 /// The columns of `data` called `names`, in that order.

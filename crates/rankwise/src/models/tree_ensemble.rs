@@ -109,6 +109,11 @@ impl TreeEnsemble {
         &self.trees
     }
 
+    /// The same trees over the first `width` columns, which have all that they test.
+    pub(super) fn narrowed(self, width: usize) -> TreeEnsemble {
+        TreeEnsemble { width, fast: Fast::default(), ..self }
+    }
+
     /// The trees, to change them or to add to them.
     pub fn into_trees(self) -> Vec<Tree> {
         self.trees

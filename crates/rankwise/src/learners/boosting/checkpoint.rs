@@ -2,7 +2,7 @@
 
 use crate::data::AtomicFile;
 use crate::error::{Error, Result};
-use crate::models::checksum;
+use crate::models::{checksum, read_bytes};
 use crate::trees::Tree;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -42,18 +42,19 @@ impl Checkpoint {
     /// The state of an earlier run, if there is one; fails if it belongs to another training or is damaged.
     pub(super) fn read(&self, fingerprint: &str) -> Result<Option<Saved>> {
         let shown = self.path.display();
-        let text = match std::fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::model(format!("the checkpoint {shown} cannot be read: {e}"))),
-        };
+        if matches!(std::fs::metadata(&self.path), Err(e) if e.kind() == std::io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        // Compressed or not, as `write` leaves it by the ending of its name.
+        let bytes = read_bytes(&self.path)
+            .map_err(|e| Error::model(format!("the checkpoint {shown} cannot be read: {e}")))?;
         let damaged = || {
             Error::model(format!(
                 "{shown} is not a checkpoint or is damaged; use another file, or remove it if it was a \
                  checkpoint"
             ))
         };
-        let envelope: Envelope<'_> = serde_json::from_slice(text.as_bytes()).map_err(|_| damaged())?;
+        let envelope: Envelope<'_> = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
         if checksum(envelope.state.get().as_bytes()) != envelope.checksum {
             return Err(damaged());
         }

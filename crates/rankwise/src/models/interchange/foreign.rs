@@ -1,8 +1,8 @@
 //! From another tool's trees to a [`Ranker`].
 
-use crate::data::{Columns, MAX_FEATURES};
+use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::{LearnerCard, Model, Outcome, Provenance, Ranker, Record, TreeEnsemble};
+use crate::models::{LearnerCard, Model, Numbering, Outcome, Provenance, Ranker, Record, TreeEnsemble};
 use crate::trees::Tree;
 use std::collections::HashSet;
 
@@ -17,6 +17,7 @@ pub(super) struct Foreign {
     /// What the trees were trained for.
     pub objective: String,
     pub columns: Columns,
+    pub numbering: Numbering,
     pub width: usize,
     pub base: f64,
     pub trees: Vec<Tree>,
@@ -27,13 +28,13 @@ pub(super) struct Foreign {
 impl Foreign {
     /// The checked model, with what the file records about its training.
     pub(super) fn into_ranker(self) -> Result<Ranker> {
-        check_columns(&self.columns, self.width)?;
+        check_names(&self.columns)?;
         let mut notes = vec![format!(
             "read from a model file of {} {}; how it was trained and chosen is not known here",
             self.tool, self.version
         )];
-        if self.columns.names.is_none() {
-            notes.push(numbering_note(self.tool, self.columns.first_id));
+        if self.numbering == Numbering::Undecided {
+            notes.push(numbering_note(self.columns.first_id));
         }
         notes.extend(self.notes);
         let parameters = [("objective", &self.objective), ("version", &self.version)];
@@ -57,14 +58,12 @@ impl Foreign {
             ..Provenance::default()
         };
         let model = Model::Trees(TreeEnsemble::sum(self.width, self.base, self.trees)?);
-        Ranker::new(model, self.columns, None, provenance)
+        let ranker = Ranker::new(model, self.columns, None, provenance)?;
+        Ok(Ranker { numbering: self.numbering, ..ranker })
     }
 }
 
-fn check_columns(columns: &Columns, width: usize) -> Result<()> {
-    if width > MAX_FEATURES {
-        return Err(Error::model(format!("it has {width} features, more than the {MAX_FEATURES} allowed")));
-    }
+fn check_names(columns: &Columns) -> Result<()> {
     let names = columns.names.as_deref().unwrap_or_default();
     let mut seen = HashSet::new();
     match names.iter().find(|name| !seen.insert(name.as_str())) {
@@ -73,17 +72,10 @@ fn check_columns(columns: &Columns, width: usize) -> Result<()> {
     }
 }
 
-fn numbering_note(tool: &str, first_id: u32) -> String {
-    let counted = match first_id {
-        0 => format!(
-            "they count from 0, because {tool} never used the first, as happens when it reads text whose ids start at 1"
-        ),
-        _ => "they count from 1: the first column is feature 1".to_string(),
-    };
+fn numbering_note(first_id: u32) -> String {
     format!(
-        "its features have no names, and {counted}; to count from {}, export the model to Rankwise's own format with \
-         that number for the first feature",
-        1 - first_id.min(1)
+        "its features have no names, and its first column may be feature 0 or feature 1: data decides it, or the number \
+         that is given for the first feature; until then, the first column is shown as {first_id}"
     )
 }
 

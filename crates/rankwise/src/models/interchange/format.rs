@@ -98,6 +98,12 @@ impl Format {
         self.upload().is_some() || self == Format::Onnx
     }
 
+    /// Whether it knows features without names by their place, and not by a number.
+    pub(super) fn is_positional(self) -> bool {
+        use Format::{LightGbm, Onnx, Rankwise, XgBoost, XgBoostUbj};
+        matches!(self, Rankwise | LightGbm | XgBoost | XgBoostUbj | Onnx)
+    }
+
     /// The format called `name`.
     pub fn parse(name: &str) -> Result<Format> {
         let known = Format::ALL.map(Format::name);

@@ -17,7 +17,7 @@
 use super::foreign::{Foreign, at_or_below, plain, quoted, with_finite};
 use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::Ranker;
+use crate::models::{Numbering, Ranker};
 use crate::trees::Tree;
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -63,6 +63,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Ranker> {
         let share = 1.0 / trees.len().max(1) as f64;
         trees.iter_mut().for_each(|tree| tree.scale(share));
     }
+    let (columns, numbering) = columns(&names, &head);
     let objective = plain(head.0.get("objective").copied().unwrap_or("no objective"));
     Foreign {
         tool: "LightGBM",
@@ -70,7 +71,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Ranker> {
         version: version.to_string(),
         notes: transform_note(&objective).into_iter().chain([PRECISION.to_string()]).collect(),
         objective,
-        columns: columns(&names, &head),
+        columns,
+        numbering,
         width,
         base: 0.0,
         trees,
@@ -78,22 +80,23 @@ pub(super) fn read(bytes: &[u8]) -> Result<Ranker> {
     .into_ranker()
 }
 
-/// The features' names, unless they are those that LightGBM makes up.
-fn columns(names: &[&str], head: &Block<'_>) -> Columns {
+/// The features' names, unless they are those that LightGBM makes up. Then the first column may be feature 0 or 1: a
+/// column without values may be id 0 of a text file that counts from 1, or a feature without values.
+fn columns(names: &[&str], head: &Block<'_>) -> (Columns, Numbering) {
     if names.iter().enumerate().any(|(i, name)| *name != format!("Column_{i}")) {
-        return Columns { names: Some(names.iter().map(|n| n.to_string()).collect()), ..Columns::default() };
+        let names = Some(names.iter().map(|n| n.to_string()).collect());
+        return (Columns { names, ..Columns::default() }, Numbering::Known);
     }
-    // A first column without values is id 0 of a text file that counts from 1.
     let infos = head.0.get("feature_infos").copied().unwrap_or_default();
     let first_is_empty = infos.split_ascii_whitespace().next() == Some("none");
-    Columns { first_id: if first_is_empty { 0 } else { 1 }, names: None }
+    (Columns { first_id: u32::from(!first_is_empty), names: None }, Numbering::Undecided)
 }
 
-/// `predict` gives these another form, by a function that rises with the score.
 /// What is true of every LightGBM model here.
 const PRECISION: &str = "LightGBM compares 64-bit values and features here have 32 bits: scores are LightGBM's for 32-bit data, and a \
                          value that differs from a threshold only beyond 32 bits may go the other way";
 
+/// `predict` gives these another form, by a function that rises with the score.
 fn transform_note(objective: &str) -> Option<String> {
     let mut words = objective.split_ascii_whitespace();
     let name = words.next().unwrap_or_default();

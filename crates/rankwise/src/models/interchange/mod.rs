@@ -33,7 +33,7 @@ mod vectors;
 mod xgboost;
 mod xgboost_writer;
 
-use super::{NeuralNetwork, Ranker, TreeEnsemble};
+use super::{NeuralNetwork, Numbering, Ranker, TreeEnsemble};
 use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
 
@@ -74,6 +74,9 @@ pub struct Divergence {
     pub up_to: f32,
 }
 
+/// Models of more features are not exported: files name features one by one, and test vectors have all of them.
+const MOST_EXPORTED: usize = 1 << 20;
+
 /// The model as a file of `format`, named after its learner where the file holds a name.
 pub fn export(ranker: &Ranker, format: Format) -> Result<Exported> {
     write(ranker, format, &ranker.learner.name)
@@ -106,7 +109,20 @@ fn write(ranker: &Ranker, format: Format, name: &str) -> Result<Exported> {
         divergent: Vec::new(),
     };
     if format != Format::Rankwise {
+        let width = ranker.model.width();
+        if width > MOST_EXPORTED {
+            return Err(Error::model(format!(
+                "the model has {width} features, and models of more than {MOST_EXPORTED} cannot be exported"
+            )));
+        }
         out.notes = scaling_note(ranker);
+    }
+    if ranker.numbering == Numbering::Undecided && !format.is_positional() {
+        return Err(Error::model(format!(
+            "{} knows features by number, and the model has columns without names, whose first may be feature 0 or \
+             feature 1; state the number of the model's first feature",
+            format.name()
+        )));
     }
     out.bytes = match format {
         Format::Rankwise => {

@@ -9,7 +9,7 @@ use super::loose::{Flag, Loose};
 use super::ubjson;
 use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::Ranker;
+use crate::models::{Numbering, Ranker};
 use crate::trees::{Child, Tree};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -133,6 +133,7 @@ impl Document {
             notes.push(format!("its best_iteration is {}, and all its trees are used", quoted(&best.0)));
         }
         let trees = gradient_booster.trees(&feature_names)?;
+        let (columns, numbering) = columns(feature_names, &attributes, &trees);
         let version: Vec<String> = self.version.iter().take(3).map(u64::to_string).collect();
         Foreign {
             tool: "XGBoost",
@@ -140,7 +141,8 @@ impl Document {
             version: version.join("."),
             base: margin(learner_model_param.base()?, &objective.name)?,
             objective: plain(objective.name),
-            columns: columns(feature_names, &attributes, &trees),
+            columns,
+            numbering,
             width,
             trees,
             notes,
@@ -196,22 +198,25 @@ fn transform_note(objective: &str) -> Option<String> {
 /// The attribute in which our own files say what the first feature without a name is called.
 pub(super) const FIRST_ID: &str = "rankwise_first_id";
 
-/// The features' names, unless they only count.
-fn columns(names: Vec<String>, attributes: &HashMap<String, Loose>, trees: &[Tree]) -> Columns {
+/// The features' names, unless they only count. `f0`, `f1` … are columns of a matrix, as no names are: the first may be
+/// feature 0 or 1. A first column that no test asks about may be id 0 of a text file that counts from 1, or not.
+fn columns(names: Vec<String>, attributes: &HashMap<String, Loose>, trees: &[Tree]) -> (Columns, Numbering) {
     let counts_from =
         |first: usize| names.iter().enumerate().all(|(i, name)| *name == format!("f{}", i + first));
-    let numbered = |first_id| Columns { first_id, names: None };
-    if names.is_empty() {
-        let told = attributes.get(FIRST_ID).and_then(|told| told.0.parse::<u32>().ok()).filter(|&id| id <= 1);
-        // A first column that no test asks about is id 0 of a text file that counts from 1.
-        let mut tested = trees.iter().flat_map(|tree| &tree.features).peekable();
-        let first_is_idle = tested.peek().is_some() && tested.all(|&feature| feature != 0);
-        return numbered(told.unwrap_or(if first_is_idle { 0 } else { 1 }));
+    let numbered = |first_id, numbering| (Columns { first_id, names: None }, numbering);
+    if !names.is_empty() && counts_from(1) {
+        return numbered(1, Numbering::Known);
     }
-    match (0..2).find(|&first| counts_from(first)) {
-        Some(first) => numbered(first as u32),
-        None => Columns { names: Some(names), ..Columns::default() },
+    if !counts_from(0) {
+        return (Columns { names: Some(names), ..Columns::default() }, Numbering::Known);
     }
+    let told = attributes.get(FIRST_ID).and_then(|told| told.0.parse::<u32>().ok()).filter(|&id| id <= 1);
+    if let Some(first_id) = told {
+        return numbered(first_id, Numbering::Known);
+    }
+    let mut tested = trees.iter().flat_map(|tree| &tree.features).peekable();
+    let first_is_idle = tested.peek().is_some() && tested.all(|&feature| feature != 0);
+    numbered(u32::from(!first_is_idle), Numbering::Undecided)
 }
 
 impl Booster {

@@ -4,7 +4,7 @@ use super::document::Value;
 use super::xgboost::FIRST_ID;
 use super::{below, names};
 use crate::error::{Error, Result};
-use crate::models::{Ranker, TreeEnsemble};
+use crate::models::{Numbering, Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 
 /// What XGBoost writes as the parent of a root.
@@ -42,9 +42,9 @@ pub(super) fn document(ranker: &Ranker, ensemble: &TreeEnsemble, notes: &mut Vec
         .map(Value::Text)
         .collect();
     let types = names.iter().map(|_| "float".into()).collect();
-    let attributes = match ranker.columns.names {
-        Some(_) => texts(&[]),
-        None => texts(&[(FIRST_ID, &ranker.columns.first_id.to_string())]),
+    let attributes = match (&ranker.columns.names, ranker.numbering) {
+        (Some(_), _) | (None, Numbering::Undecided) => texts(&[]),
+        (None, _) => texts(&[(FIRST_ID, &ranker.columns.first_id.to_string())]),
     };
     let learner = Value::Object(vec![
         ("attributes", attributes),

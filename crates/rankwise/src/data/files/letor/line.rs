@@ -168,7 +168,7 @@ fn feature_id(id: &[u8], token: &[u8], ids: Ids) -> Result<u32, String> {
     match id.iter().fold(0, sum) {
         number if ids.allow(number) => Ok(number as u32),
         number if number < u64::from(ids.lowest) => Err(format!(
-            "feature id {} is below the first feature id, which was given as {}",
+            "feature id {} is below {}, which was given as the number of the first feature; give a lower one or none",
             quoted(id),
             ids.lowest
         )),
