@@ -1,10 +1,19 @@
 // The report, used as a reader would use it. Expected values are computed here from the data in the page.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { embedded, launch, open } from "./browser.js";
 
 const SECTIONS = ["leaderboard", "curves", "wins", "significance", "parameters", "training", "times", "worst", "data", "expectations", "reproduce"];
 const SAMPLES = ["usual", "hostile", "large", "failed"];
+
+/** Sections that would be empty: one system has nothing to be compared with, and where all failed there is nothing to draw. */
+const EMPTY = {
+  hostile: ["wins", "significance", "training"],
+  failed: ["curves", "wins", "significance", "parameters", "training", "times", "worst"],
+  empty: ["curves", "wins", "significance", "parameters", "training", "times", "worst", "data", "expectations"],
+};
+const sectionsOf = (sample) => SECTIONS.filter((id) => !(EMPTY[sample] ?? []).includes(id));
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -41,8 +50,10 @@ async function assertCounts(page, expected) {
 }
 
 for (const sample of SAMPLES) {
-  onPage(`${sample}: every section is there and says something`, sample, {}, async (page) => {
-    for (const id of SECTIONS) {
+  onPage(`${sample}: every section that is there says something, and the contents name no other`, sample, {}, async (page) => {
+    assert.deepEqual(await page.locator("main section").evaluateAll((all) => all.map(({ id }) => id)), sectionsOf(sample));
+    assert.deepEqual(await page.locator("#contents a").evaluateAll((all) => all.map((link) => link.dataset.jump)), sectionsOf(sample));
+    for (const id of sectionsOf(sample)) {
       assert.ok((await page.textContent(`#${id} .body`)).trim().length > 0, id);
     }
     const text = await page.innerText("body");
@@ -57,7 +68,7 @@ for (const sample of SAMPLES) {
 }
 
 onPage("empty: a report without data sets still stands", "empty", {}, async (page) => {
-  for (const id of ["leaderboard", "data", "expectations", "reproduce"]) assert.ok(await page.isVisible(`#${id}`), id);
+  assert.deepEqual(await page.locator("main section").evaluateAll((all) => all.map(({ id }) => id)), sectionsOf("empty"));
 });
 
 onPage("hostile names appear as text", "hostile", {}, async (page) => {
@@ -99,14 +110,74 @@ onPage("pressing a heading sorts, by mouse and by key", "usual", {}, async (page
 onPage("the best of each column is bold, and those not behind it are marked", "usual", {}, async (page) => {
   const { findings } = await embedded(page);
   for (const data of findings.data) {
-    const { means, order, against_best: against } = data.standing;
+    const { means, order, all_pairs: all } = data.standing;
     const board = page.locator(`.board[data-view="${data.name}"]`);
     const bold = await board.locator("td.top").allTextContents();
     const highest = [0, 1, 2].map((m) => Math.max(...order.map((s) => means[s][m])).toFixed(4));
     assert.deepEqual([...bold].sort(), highest.sort());
-    const alike = against.pairs.filter((p) => p.p_permutation_holm >= 0.05).map((p) => order[p.system]);
+    const alike = all.pairs.filter((p) => p.against === 0 && p.p_permutation_holm >= 0.05).map((p) => order[p.system]);
     const marked = await board.locator("tr", { hasText: "≈ best" }).evaluateAll((rows) => rows.map((row) => Number(row.dataset.system)));
     assert.deepEqual(marked.sort(), alike.sort());
+  }
+});
+
+onPage("the leaderboard and the matrix show the same p for the same pair", "usual", {}, async (page) => {
+  const ofBoard = await page.locator('.board[data-view="ohsumed"] tbody tr').evaluateAll((rows) => rows.map((row) => row.cells[row.cells.length - 2].textContent));
+  const ofMatrix = await page.locator("#significance tbody tr td:nth-child(2) .p").allTextContents();
+  assert.ok(ofMatrix.length >= 4);
+  assert.deepEqual(ofBoard.slice(1, 1 + ofMatrix.length), ofMatrix.map((p) => p.replace(/^p /, "")));
+});
+
+onPage("training has one chart per system, though its titles differ from fold to fold", "usual", {}, async (page) => {
+  const { findings } = await embedded(page);
+  const learned = findings.data[0].systems.map(({ curves }, s) => [findings.systems[s].name, curves]).filter(([, curves]) => curves.length > 0);
+  assert.ok(new Set(learned[0][1].map(({ what }) => what)).size > 1);
+  const captions = await page.locator("#training figcaption b").allTextContents();
+  assert.deepEqual(captions, learned.map(([name]) => name));
+  assert.equal(await page.locator("#training figure").first().locator(".thin").count(), learned[0][1].length, "a line per fold");
+});
+
+for (const [screen, viewport] of [["desktop", { width: 1280, height: 900 }], ["phone", { width: 360, height: 740 }]]) {
+  for (const sample of ["usual", "large"]) {
+    onPage(`${sample}: labels of an axis do not overlap, ${screen}`, sample, { viewport }, async (page) => {
+      const overlaps = await page.evaluate(() => {
+        const found = [];
+        for (const svg of document.querySelectorAll("svg.chart")) {
+          const boxes = [...svg.querySelectorAll(".grid text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+          boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+            const apart = p.right <= q.left || q.right <= p.left || p.bottom <= q.top || q.bottom <= p.top;
+            if (!apart) found.push(`${svg.getAttribute("aria-label")}: ${a} and ${b}`);
+          }));
+        }
+        return found;
+      });
+      assert.deepEqual(overlaps, []);
+    });
+  }
+}
+
+onPage("a table that is wider than a phone says that it scrolls, and one that fits does not", "usual", { viewport: { width: 360, height: 740 } }, async (page) => {
+  const board = page.locator("#leaderboard .table").first();
+  await board.locator(".hint").waitFor();
+  assert.ok(await board.locator(".scroll").evaluate((box) => box.scrollWidth > box.clientWidth));
+  await page.setViewportSize({ width: 1800, height: 900 });
+  await board.locator(".hint").waitFor({ state: "hidden" });
+});
+
+onPage("every chart can be saved as an SVG of its own", "usual", {}, async (page) => {
+  const charts = await page.locator("svg.chart").count();
+  assert.equal(await page.locator(".save").count(), charts);
+  for (const id of ["curves", "wins", "parameters", "training", "times"]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`#${id} .save`).first().click()]);
+    assert.match(download.suggestedFilename(), /^sample-.*\.svg$/);
+    const text = await readFile(await download.path(), "utf8");
+    assert.match(text, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+    assert.doesNotMatch(text, /var\(|class=|data-tip/, "it needs no style sheet");
+    const alone = await page.context().newPage();
+    await alone.setContent(`<img src="data:image/svg+xml;base64,${Buffer.from(text).toString("base64")}">`);
+    const width = await alone.locator("img").evaluate((image) => image.decode().then(() => image.naturalWidth));
+    assert.ok(width > 200, `${id} is ${width} wide`);
+    await alone.close();
   }
 });
 
@@ -219,6 +290,7 @@ onPage("print shows every data set, without controls and in light colours", "usu
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   assert.deepEqual(await page.locator("#printed .view-name").allTextContents(), ["td2004", "All together"]);
   assert.equal(await page.isVisible("#contents"), false);
+  assert.equal(await page.locator(".save:visible, .hint:visible").count(), 0);
   assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
 });
 

@@ -4,7 +4,7 @@ use crate::output::count;
 use crate::table::{self, Columns};
 use rankwise::experiment::ComparisonOptions;
 use rankwise::experiment::export::{
-    Section, SystemRow, cut_short, four, probability, seconds, sections, tabulated,
+    Section, SystemRow, cut_short, four, probability, seconds, sections, tabulated, weighted,
 };
 use rankwise::experiment::findings::{Expectation, Findings, Times};
 use rankwise::experiment::significance::ConfidenceInterval;
@@ -15,17 +15,16 @@ const MAX_METRICS: usize = 5;
 /// All tables of the experiment with a caption, then expected figures and failures.
 pub(crate) fn text(findings: &Findings, times: &Times) -> String {
     let sections = sections(findings, times);
-    let mut text = String::new();
+    let (mut text, mut fewest) = (String::new(), usize::MAX);
     for section in &sections {
+        let (table, shown) = systems(findings, section);
+        fewest = fewest.min(shown);
         let queries = count(section.queries, "query", "queries");
         let folds = count(section.folds, "fold", "folds");
-        text += &format!(
-            "{}\n{}\n",
-            table::wrap(&format!("{}: {queries}, {folds}", section.title())),
-            systems(findings, section)
-        );
+        text += &format!("{}\n{table}\n", table::wrap(&format!("{}: {queries}, {folds}", section.title())),);
     }
-    text += &format!("{}\n", table::wrap(&caption(findings, times, &sections)));
+    let caption = caption(findings, times, &sections) + &dropped(findings, fewest);
+    text += &format!("{}\n", table::wrap(&caption));
     text += &expectations(&findings.expectations);
     for failure in &findings.failures {
         text += &format!("\n{}\n", table::wrap(&format!("failed: {}", failure.replace('\n', " "))));
@@ -33,21 +32,38 @@ pub(crate) fn text(findings: &Findings, times: &Times) -> String {
     text
 }
 
-/// A table with as many metrics as fit, the selection metric first.
-fn systems(findings: &Findings, section: &Section<'_>) -> String {
+/// The numbers of the metrics to show, the selection metric first, and their columns in the rows of a section.
+fn selection_first(findings: &Findings) -> (Vec<usize>, Vec<usize>) {
     let metrics = tabulated(findings);
     let mut columns: Vec<usize> = (0..metrics.len()).collect();
     columns.sort_by_key(|&column| findings.metrics[metrics[column]] != findings.selection);
+    (metrics, columns)
+}
+
+/// A sentence with the metrics for which the narrowest table, with `shown` of them, has no room.
+fn dropped(findings: &Findings, shown: usize) -> String {
+    let (metrics, columns) = selection_first(findings);
+    let names: Vec<&str> =
+        columns.iter().skip(shown).map(|&column| &*findings.metrics[metrics[column]]).collect();
+    match names.len() {
+        0 => String::new(),
+        _ => format!(" Not in every table for lack of room: {}; the files have them.", names.join(", ")),
+    }
+}
+
+/// A table with as many metrics as fit, the selection metric first, and their number.
+fn systems(findings: &Findings, section: &Section<'_>) -> (String, usize) {
+    let (metrics, mut columns) = selection_first(findings);
     columns.truncate(MAX_METRICS);
     loop {
         let names: Vec<&str> = columns.iter().map(|&column| &*findings.metrics[metrics[column]]).collect();
         let lines = lines(section, &columns, &names);
         let unbroken = filled(&lines).unbounded().render();
         if unbroken.lines().all(|line| line.chars().count() <= usize::from(table::WIDTH)) {
-            return unbroken;
+            return (unbroken, columns.len());
         }
         if columns.len() <= 1 {
-            return filled(&lines).render();
+            return (filled(&lines).render(), columns.len());
         }
         columns.pop();
     }
@@ -99,7 +115,8 @@ fn filled(lines: &[Vec<String>]) -> Columns {
 
 fn caption(findings: &Findings, times: &Times, sections: &[Section<'_>]) -> String {
     let mut caption = format!(
-        "Means over test queries, with the {} % bootstrap CI of {metric}; preset {}; seed {}.",
+        "Means over test queries{}, with the {} % bootstrap CI of {metric}; preset {}; seed {}.",
+        weighted(findings),
         percent(),
         findings.preset,
         findings.seed,
@@ -112,7 +129,8 @@ fn caption(findings: &Findings, times: &Times, sections: &[Section<'_>]) -> Stri
         caption += &format!(" Every value is the mean of {} repeats.", findings.repeats);
     }
     if sections.iter().flat_map(|section| &section.rows).any(|row| row.p.is_some()) {
-        caption += " p: paired randomisation test against the best system, adjusted by Holm's method.";
+        caption += " p: paired randomisation test against the best system, adjusted by Holm's method for all pairs \
+                    of systems.";
     }
     if !times.systems.is_empty() {
         caption += " sec: training time in seconds, all folds.";
@@ -235,6 +253,7 @@ mod tests {
         assert_narrow(&text);
         let header: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
         assert_eq!(header, ["system", "ndcg@10", "95", "%", "CI", "p", "map", "ndcg@5", "p@10", "sec"]);
+        assert!(!text.contains("for lack of room"), "{text}");
     }
 
     #[test]
@@ -243,6 +262,13 @@ mod tests {
         let findings = sample::findings(&[name, "b"], &[("web", 30, 5)]);
         let text = text(&findings, &sample::times(&findings));
         assert_narrow(&text);
-        assert!(text.contains("ndcg@10") && !text.contains("err@20"));
+        let header = text.lines().nth(1).unwrap();
+        assert!(header.contains("ndcg@10") && !header.contains("err@20"), "{header}");
+        // The selection metric comes first, then the others as asked for.
+        let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let kept =
+            ["map", "precision@10", "err@20"].iter().take_while(|name| header.contains(**name)).count();
+        let lacking = ["map", "precision@10", "err@20"][kept..].join(", ");
+        assert!(said.contains(&format!("for lack of room: {lacking}; the files have them.")), "{text}");
     }
 }

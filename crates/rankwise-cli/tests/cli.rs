@@ -439,6 +439,97 @@ fn ctrl_c_leaves_no_half_written_file() {
     assert_eq!(place.names(), [""; 0]);
 }
 
+/// The mean of one file with query weights is the same number in every command, and every command says how it is made.
+#[test]
+fn query_weights_count_alike_in_every_command() {
+    let place = Place::new();
+    let row = |query: usize, label: usize, weight: usize, x: f64| format!("{label},q{query},{weight},{x}\n");
+    let rows = |from: usize| -> String {
+        let of_query = |q: usize| {
+            row(q, q % 2, 1 + q * q, 1.0) + &row(q, 1, 1 + q * q, 0.5) + &row(q, 0, 1 + q * q, 0.25)
+        };
+        (from..from + 6).map(of_query).collect()
+    };
+    place.write("test.csv", &format!("label,qid,weight,x\n{}", rows(1)));
+    place.write("train.csv", &format!("label,qid,weight,x\n{}", rows(7)));
+    place.write("down.scores", &"3\n2\n1\n".repeat(6));
+    place.write("up.scores", &"1\n2\n3\n".repeat(6));
+    // With even numbers the first document is not relevant: MRR is 1/2 instead of 1 for the scores going down.
+    let weight = |q: f64| 1.0 + q * q;
+    let total: f64 = (1..=6).map(|q| weight(q.into())).sum();
+    let expected =
+        (1..=6).map(|q| weight(q.into()) * if q % 2 == 0 { 0.5 } else { 1.0 }).sum::<f64>() / total;
+    let close = |value: &serde_json::Value| (value.as_f64().unwrap() - expected).abs() < 1e-12;
+
+    let eval = place.json("eval down.scores test.csv --metrics mrr --json");
+    assert!(close(&eval["means"]["mrr"]) && eval["weighted"] == true, "{eval}");
+    let compared = place.json("compare down.scores up.scores test.csv --metric mrr --json");
+    assert!(close(&compared["systems"][0]["mean"]) && compared["weighted"] == true, "{compared}");
+    place.write(
+        "e.toml",
+        "name = \"e\"\nselection = \"mrr\"\nmetrics = \"mrr\"\n[[data]]\nname = \"d\"\ntrain = [\"train.csv\"]\n\
+         test = [\"test.csv\"]\n[[learner]]\nname = \"regression\"\n[[external]]\nname = \"down\"\n\
+         scores = \"down.scores\"\n",
+    );
+    let found = place.json("run e.toml --json");
+    assert!(close(&found["data"][0]["standing"]["means"][1][0]), "{found}");
+    assert_eq!(found["data"][0]["query_weights"][5], 37.0);
+    place.ok("train regression --train train.csv -o model.json");
+    let model = place.json("eval model.json test.csv --metrics mrr --json");
+    let importance = place.json("importance model.json test.csv --metric mrr --json");
+    assert_eq!((&importance["value"], &importance["weighted"]), (&model["means"]["mrr"], &true.into()));
+
+    let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for command in [
+        "eval down.scores test.csv",
+        "compare down.scores up.scores test.csv",
+        "run e.toml",
+        "importance model.json test.csv",
+    ] {
+        let printed = one_line(place.ok(command));
+        assert!(printed.contains("weighted by query weight"), "rankwise {command}: {printed}");
+    }
+    assert!(place.read("results/e/leaderboard.md").contains("weighted by query weight"));
+}
+
+/// The raw features of the two documents are nearly parallel, the scaled ones are at right angles.
+#[test]
+fn data_is_scaled_before_it_is_cleaned() {
+    let place = Place::new();
+    let query = |q: usize| format!("1 qid:{q} 1:100 2:101\n0 qid:{q} 1:101 2:100\n0 qid:{q} 1:100 2:100\n");
+    place.write("data.txt", &(1..=6).map(query).collect::<String>());
+    let prepared = place.json("prepare data.txt --normalize min-max --clean papers -o clean.txt --json");
+    assert_eq!((&prepared["documents"], &prepared["queries"]), (&12.into(), &6.into()));
+    assert_eq!(prepared["cleaning"]["steps"][0]["documents"], 6, "rows of zeros after scaling");
+    place.write(
+        "e.toml",
+        "name = \"e\"\n[[data]]\nname = \"d\"\nfiles = [\"data.txt\"]\nk = 3\nnormalize = \"min-max\"\nclean = \"papers\"\n\
+         [[learner]]\nname = \"regression\"\n",
+    );
+    assert_eq!(place.json("run e.toml --json")["data"][0]["summary"]["documents"], 12);
+}
+
+/// A second run with `--fresh` must not take the journal away from the first.
+#[test]
+fn starting_over_waits_for_a_run_that_is_writing() {
+    let place = Place::with_data();
+    let experiment = "name = \"e\"\n[[data]]\nname = \"d\"\nfiles = [\"data.txt\"]\nk = 3\n[[learner]]\nname = \"regression\"\n";
+    place.write("e.toml", experiment);
+    place.ok("run e.toml");
+    let before = place.read("results/e/journal.jsonl");
+    let file = fs::File::open(place.path("results/e/journal.jsonl")).unwrap();
+    file.lock().unwrap();
+    let refusal = place.fails("run e.toml --fresh");
+    assert!(refusal.contains("another run is writing to it"), "{refusal}");
+    assert_eq!(place.read("results/e/journal.jsonl"), before);
+    drop(file);
+    place.ok("run e.toml --fresh");
+    assert_ne!(place.read("results/e/journal.jsonl"), before, "times differ");
+    place.write("out.toml", &experiment.replace("\"e\"", "\"..\""));
+    assert!(place.fails("run out.toml").contains("`name` is a directory that exists already"));
+    assert!(!place.path("findings.json").exists());
+}
+
 #[test]
 fn the_demo_ends_with_a_leaderboard_and_a_report() {
     let place = Place::new();

@@ -54,7 +54,7 @@ fn run(place: &Path, experiment: &Experiment, keep: bool) -> Findings {
     fs::create_dir_all(&directory).unwrap();
     let models = directory.join("models");
     let keep_models = keep.then_some(models.as_path());
-    let options = RunOptions { directory: &directory, command: "a test", keep_models };
+    let options = RunOptions { directory: &directory, command: "a test", keep_models, fresh: false };
     experiment.run(&options, &Observer { stop: &Stop::default(), done: &|_| {} }).unwrap().0
 }
 

@@ -22,7 +22,7 @@ fn ids(n: usize) -> Vec<String> {
 
 fn stand(values: &[Values], folds: &[usize]) -> Standing {
     let (names, ids) = (names(values.len()), ids(folds.len()));
-    let part = DataValues { name: "data", values, query_folds: folds, query_ids: &ids };
+    let part = DataValues { name: "data", values, query_folds: folds, query_ids: &ids, query_weights: None };
     standing(&part, &StandingTerms { systems: &names, metrics: 1, selection: 0, seed: 3 }).unwrap()
 }
 
@@ -65,7 +65,8 @@ fn only_the_selection_metric_orders_systems() {
     let of = |first, second| Some(PerQuery::new(vec![vec![Some(first)], vec![Some(second)]]));
     let values = [of(0.9, 0.1), of(0.2, 0.3)];
     let (names, ids) = (names(2), ids(1));
-    let part = DataValues { name: "data", values: &values, query_folds: &[0], query_ids: &ids };
+    let part =
+        DataValues { name: "data", values: &values, query_folds: &[0], query_ids: &ids, query_weights: None };
     let by = |selection| {
         let terms = StandingTerms { systems: &names, metrics: 2, selection, seed: 3 };
         standing(&part, &terms).unwrap()
@@ -80,21 +81,96 @@ fn comparisons_are_those_that_comparing_gives_and_count_in_the_order() {
     let values = [one(&[0.1, 0.2, 0.3]), one(&[0.9, 0.8, 0.7]), None, one(&[0.5, 0.5, 0.5])];
     let found = stand(&values, &[0, 0, 0]);
     assert_eq!(found.order, [1, 3, 0]);
-    let best = found.against_best.as_ref().unwrap();
-    assert_eq!(best.pairs.iter().map(|p| (p.system, p.against)).collect::<Vec<_>>(), [(1, 0), (2, 0)]);
-    assert!(best.pairs.iter().all(|p| p.p_permutation == 0.25 && p.p_permutation_holm == 0.5));
-    assert_eq!(found.all_pairs.as_ref().unwrap().pairs.len(), 3);
-    let worst = found.against_best_of(0).unwrap();
-    assert_eq!((worst.wins, worst.losses), (0, 3));
+    let all = found.all_pairs.as_ref().unwrap();
+    assert_eq!(all.pairs.iter().map(|p| (p.system, p.against)).collect::<Vec<_>>(), [(1, 0), (2, 0), (2, 1)]);
+    // Holm's correction for three pairs with the same p.
+    assert!(all.pairs.iter().all(|p| p.p_permutation == 0.25 && p.p_permutation_holm == 0.75));
+    assert_eq!(found.against_best_of(0), Some(&all.pairs[1]), "the leaderboard shows what the matrix shows");
+    assert_eq!(found.against_best_of(3), Some(&all.pairs[0]));
+    assert_eq!((all.pairs[1].wins, all.pairs[1].losses), (0, 3));
     assert_eq!([1, 2].map(|s| found.against_best_of(s)), [None, None]);
-    // Testing again with the best as the baseline gives the same.
+    // Comparing the systems in this order gives the same.
     let system = |s: usize| SystemValues {
         name: format!("s{s}"),
         values: values[s].as_ref().unwrap().metric(0).to_vec(),
     };
-    let options = ComparisonOptions { baseline: Some(0), seed: 3, ..ComparisonOptions::default() };
+    let options = ComparisonOptions { seed: 3, ..ComparisonOptions::default() };
     let again = Comparison::new(&[1, 3, 0].map(system), &ids(3).iter().collect(), &options).unwrap();
-    assert_eq!(best, &again);
+    assert_eq!(all, &again);
+}
+
+/// Queries with weights 1, 2 and 3 in two folds.
+#[test]
+fn means_are_weighted_by_query_weight() {
+    let values = [one(&[0.2, 0.4, 0.9]), one(&[0.4, -1.0, 0.3])];
+    let (names, ids, weights) = (names(2), ids(3), [1.0, 2.0, 3.0]);
+    let part = DataValues {
+        name: "data",
+        values: &values,
+        query_folds: &[0, 0, 1],
+        query_ids: &ids,
+        query_weights: Some(&weights),
+    };
+    let terms = StandingTerms { systems: &names, metrics: 1, selection: 0, seed: 3 };
+    let found = standing(&part, &terms).unwrap();
+    assert_near(&found.means, &[Some((0.2 + 0.8 + 2.7) / 6.0), Some((0.4 + 0.9) / 4.0)]);
+    assert_near(&found.fold_means, &[Some((1.0 / 3.0 + 0.9) / 2.0), Some(0.35)]);
+    let all = found.all_pairs.unwrap();
+    assert!(all.weighted);
+    assert!((all.systems[0].mean - (0.2 + 2.7) / 4.0).abs() < 1e-15, "on the queries that both have");
+    // Two data sets together, one without weights: its queries have weight 1.
+    let plain = [one(&[0.5, 0.5]), one(&[0.0, 1.0])];
+    let two = &ids[..2];
+    let other = DataValues {
+        name: "plain",
+        values: &plain,
+        query_folds: &[0, 0],
+        query_ids: two,
+        query_weights: None,
+    };
+    let both = pooled(&[part, other], &terms).unwrap();
+    assert_near(&both.means, &[Some(4.7 / 8.0), Some(2.3 / 6.0)]);
+}
+
+#[test]
+fn tests_and_intervals_are_of_the_weighted_mean() {
+    let system =
+        |name: &str, values: [f64; 4]| SystemValues { name: name.into(), values: values.map(Some).into() };
+    let systems = [system("a", [0.0, 0.1, 0.1, 0.1]), system("b", [0.5, 0.0, 0.0, 0.0])];
+    let options = ComparisonOptions::default();
+    let compare = |weights: [f64; 4]| {
+        let ids = ids(4).iter().collect();
+        Comparison::weighted(&systems, &ids, &weights, &options).unwrap().pairs.remove(0)
+    };
+    // |±0.5 ± 0.1 ± 0.1 ± 0.1| is never below 0.2.
+    let plain = compare([1.0; 4]);
+    assert_eq!((plain.p_permutation, plain.wins, plain.losses), (1.0, 1, 3));
+    assert!((plain.difference - 0.05).abs() < 1e-15);
+    // The differences become 0.5, −0.1, −0.1 and −1: of the 8 sums with + before 1, 1.7, 1.5, 1.5, 1.3 and 0.7 reach 0.7.
+    let weighted = compare([1.0, 1.0, 1.0, 10.0]);
+    assert_eq!((weighted.p_permutation, weighted.wins, weighted.losses), (5.0 / 8.0, 1, 3));
+    assert!((weighted.difference - -0.7 / 13.0).abs() < 1e-15);
+    // Equal weights change nothing, and a query of weight 0 does not exist.
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
+    let equal = compare([7.0; 4]);
+    assert!(
+        equal.p_permutation == 1.0
+            && close(equal.p_t, plain.p_t)
+            && close(equal.interval.low, plain.interval.low)
+    );
+    assert_eq!(compare([0.0, 1.0, 1.0, 1.0]).wins, 0);
+    // Of two queries with values 0 and 1 and weights 1 and 3, half of the resamples have the mean 3/4, a quarter 0 and
+    // a quarter 1: the middle 40 % are all 3/4.
+    let two = [vec![Some(0.0), Some(1.0)], vec![Some(0.0), Some(0.0)]];
+    let two = two.map(|values| SystemValues { name: "x".into(), values });
+    let options = ComparisonOptions { confidence: 0.4, ..options };
+    let found = Comparison::weighted(&two, &ids(2).iter().collect(), &[1.0, 3.0], &options).unwrap();
+    assert_eq!(found.systems[0].interval, ConfidenceInterval { low: 0.75, high: 0.75 });
+    assert_eq!(found.pairs[0].interval, ConfidenceInterval { low: -0.75, high: -0.75 });
+    for (weights, why) in [(vec![1.0], "1 query weights for 2"), (vec![1.0, -1.0], "`q1` is -1")] {
+        let error = Comparison::weighted(&two, &ids(2).iter().collect(), &weights, &options).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
 }
 
 #[test]
@@ -112,7 +188,7 @@ fn intervals_are_of_the_queries_a_system_has_values_on() {
 fn one_system_has_an_interval_and_no_comparison() {
     let found = stand(&[one(&[0.0, 0.0, 1.0])], &[0, 1, 2]);
     assert_eq!(found.intervals, [Some(ConfidenceInterval { low: 0.0, high: 1.0 })]);
-    assert_eq!((found.against_best, found.all_pairs), (None, None));
+    assert_eq!(found.all_pairs, None);
 }
 
 #[test]
@@ -130,8 +206,20 @@ fn pooling_counts_every_query_once_and_every_fold_once() {
     let large = [one(&[0.2, 0.2, 0.4, 0.4]), one(&[0.1, 0.1, 0.1, 0.1]), None];
     let (two, four) = (ids(2), ids(4));
     let parts = [
-        DataValues { name: "small", values: &small, query_folds: &[0, 1], query_ids: &two },
-        DataValues { name: "large", values: &large, query_folds: &[0, 0, 0, 1], query_ids: &four },
+        DataValues {
+            name: "small",
+            values: &small,
+            query_folds: &[0, 1],
+            query_ids: &two,
+            query_weights: None,
+        },
+        DataValues {
+            name: "large",
+            values: &large,
+            query_folds: &[0, 0, 0, 1],
+            query_ids: &four,
+            query_weights: None,
+        },
     ];
     let names = names(3);
     let found =
@@ -148,7 +236,8 @@ fn pooling_counts_every_query_once_and_every_fold_once() {
 fn values_that_do_not_fit_are_refused() {
     let refusal = |values: &[Values], folds: &[usize], selection: usize| {
         let (names, ids) = (names(1), ids(2));
-        let part = DataValues { name: "web", values, query_folds: folds, query_ids: &ids };
+        let part =
+            DataValues { name: "web", values, query_folds: folds, query_ids: &ids, query_weights: None };
         let terms = StandingTerms { systems: &names, metrics: 1, selection, seed: 3 };
         standing(&part, &terms).unwrap_err().to_string()
     };

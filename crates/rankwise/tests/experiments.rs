@@ -44,7 +44,7 @@ fn spec(place: &Path, text: &str) -> Spec {
 }
 
 fn options(directory: &Path) -> RunOptions<'_> {
-    RunOptions { directory, command: "a test", keep_models: None }
+    RunOptions { directory, command: "a test", keep_models: None, fresh: false }
 }
 
 fn run(place: &Path, text: &str, directory: &str) -> (Findings, Times) {
@@ -363,6 +363,60 @@ fn a_journal_of_other_data_is_rejected() {
     let observer = Observer { stop: &Stop::default(), done: &|_| {} };
     let error = experiment.run(&options(&place.path().join("out")), &observer).unwrap_err().to_string();
     assert!(error.contains("delete it to start over"), "{error}");
+}
+
+#[test]
+fn the_worst_queries_are_not_those_without_relevant_documents() {
+    let place = place();
+    let path = place.path().join("S2.txt");
+    let mut parts = read(&path, &ReadOptions::default()).unwrap().data.into_parts();
+    let first = parts.bounds[1];
+    parts.labels[..first].fill(0.0);
+    let empty = parts.query_ids.get(0).to_owned();
+    write(&Dataset::new(parts).unwrap(), &path, None).unwrap();
+    let (findings, _) = run(place.path(), &format!("preset = \"letor\"\n{SPLITS}{LEARNERS}"), "out");
+    let data = &findings.data[0];
+    let query = data.query_ids.iter().position(|id| *id == empty).unwrap();
+    for system in &data.systems {
+        assert_eq!(system.values.get(0, query), Some(0.0), "it counts as 0 in the means");
+        assert_eq!(system.worst.len(), 10);
+        assert!(system.worst.iter().all(|worst| worst.query != query));
+    }
+}
+
+/// A journal with a result that was changed ends the run with its line. Without that line, the run ends as before.
+#[test]
+fn a_changed_result_in_the_journal_is_not_believed() {
+    let place = place();
+    let text = format!("{SPLITS}{LEARNERS}");
+    run(place.path(), &text, "out");
+    let directory = place.path().join("out");
+    let expected = lasting(&directory);
+    let journal = fs::read_to_string(directory.join("journal.jsonl")).unwrap();
+    let lines: Vec<&str> = journal.lines().collect();
+    let tested = lines.iter().position(|line| line.contains("\"test\":{\"values\":[[0.")).unwrap();
+    let values = lines[tested].find("\"values\":[[0.").unwrap() + "\"values\":[[".len();
+    let mut higher = lines[tested].to_owned();
+    higher.replace_range(values..values + 1, "2");
+    let end = lines[tested][values..].find(',').unwrap() + values + 1;
+    let mut shorter = lines[tested].to_owned();
+    shorter.replace_range(values..end, "");
+    for changed in [higher, shorter] {
+        let mut with_change = lines.clone();
+        with_change[tested] = &changed;
+        fs::write(directory.join("journal.jsonl"), with_change.join("\n") + "\n").unwrap();
+        let experiment = Experiment::load(spec(place.path(), &text), "test").unwrap();
+        let observer = Observer { stop: &Stop::default(), done: &|_| {} };
+        let error = experiment.run(&options(&directory), &observer).unwrap_err().to_string();
+        assert!(error.contains(&format!("journal.jsonl:{}: this line is not", tested + 1)), "{error}");
+    }
+    let mut without = lines.clone();
+    without.remove(tested);
+    fs::write(directory.join("journal.jsonl"), without.join("\n") + "\n").unwrap();
+    run(place.path(), &text, "out");
+    assert!(lasting(&directory) == expected);
+    let again = fs::read_to_string(directory.join("journal.jsonl")).unwrap();
+    assert_eq!(again.lines().count(), lines.len(), "only one job was run again");
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn intervals_cover_the_truth_about_as_often_as_promised() {
     for t in 0..trials {
         let shared = normals(60, &[4, t]);
         let a: Vec<f64> = normals(60, &[5, t]).iter().zip(&shared).map(|(x, s)| x + s + 0.3).collect();
-        let resampled = Resampled::draw(&[a, shared], 400, t);
+        let resampled = Resampled::draw(&[a, shared], &[1.0; 60], 400, t);
         let covers = |i: rankwise::experiment::significance::ConfidenceInterval| {
             u32::from(i.low <= 0.3 && 0.3 <= i.high)
         };

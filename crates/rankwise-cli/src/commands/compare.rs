@@ -79,6 +79,7 @@ impl Compare {
             self.evaluate_systems(systems, file, &metrics)?
         };
         let queries: Texts = evaluations[0].query_ids.iter().map(String::as_str).collect();
+        let weights = evaluations[0].weights.clone();
         let mut compared = Vec::new();
         for (path, mut evaluation) in paths.iter().zip(evaluations) {
             for note in evaluation.notes() {
@@ -93,7 +94,7 @@ impl Compare {
             permutations: self.permutations,
             ..ComparisonOptions::default()
         };
-        let comparison = Comparison::new(&compared, &queries, &options)?;
+        let comparison = Comparison::weighted(&compared, &queries, &weights, &options)?;
         if self.json {
             let mut value = serde_json::to_value(&comparison)?;
             value["metric"] = metrics[0].name().into();
@@ -151,9 +152,6 @@ impl Compare {
                 Contender::Scores(_) => reading,
             });
         let data = reading.read_opened_in_order(&file.path, file.file)?;
-        if data.parts().query_weights.is_some() {
-            output::note("comparisons ignore query weights: every query counts the same");
-        }
         let evaluated = contenders.into_iter().map(|(path, contender)| {
             let scores = match contender {
                 Contender::Model(ranker) => {
@@ -232,12 +230,14 @@ fn as_text(comparison: &Comparison, metric: &str, conventions: &str) -> String {
     let skipped = match comparison.skipped.len() {
         0 => String::new(),
         n => format!(
-            ", {} left out because the metric is undefined there",
+            ", {} left out because the metric is undefined there or the weight is 0",
             output::count(n, "query", "queries")
         ),
     };
+    let weighted =
+        if comparison.weighted { ", weighted by query weight in means, tests and intervals" } else { "" };
     let caption = format!(
-        "{}{skipped}; {conventions}. p: paired randomisation test; t-test p: paired t-test; both adjusted by Holm's \
+        "{}{skipped}{weighted}; {conventions}. p: paired randomisation test; t-test p: paired t-test; both adjusted by Holm's \
          method for {}. w/t/l: queries won, tied, lost. effect: mean of the differences divided by their standard \
          deviation. CI: bootstrap confidence interval.",
         output::count(comparison.queries, "query", "queries"),

@@ -144,6 +144,7 @@ impl Eval {
             .collect();
         let mut value = json!({
             "queries": evaluation.query_ids.len(),
+            "weighted": evaluation.is_weighted(),
             "conventions": self.metric_args.conventions()?,
             "means": means,
             "notes": evaluation.notes(),
@@ -166,10 +167,11 @@ impl Eval {
     fn as_text(&self, evaluation: &Evaluation) -> Result<String> {
         let body = if self.per_query { per_query(evaluation) } else { means(evaluation) };
         let conventions = self.metric_args.conventions()?.describe().join(" ");
+        let weighted = if evaluation.is_weighted() { ", means weighted by query weight" } else { "" };
         Ok(format!(
             "{body}\n{}\n",
             table::wrap(&format!(
-                "{}; {}: {conventions}",
+                "{}{weighted}; {}: {conventions}",
                 output::count(evaluation.query_ids.len(), "query", "queries"),
                 self.metric_args.describe()
             ))

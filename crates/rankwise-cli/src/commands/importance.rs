@@ -4,6 +4,7 @@ use crate::metric_args::MetricArgs;
 use crate::{output, table};
 use anyhow::Result;
 use clap::Args;
+use rankwise::data::Dataset;
 use rankwise::models::Ranker;
 use rankwise::models::insight::{Permutation, PermutationImportance, Splits, splits};
 use serde_json::json;
@@ -60,12 +61,12 @@ impl Importance {
         let found =
             Found { shuffled: permutation.importance(&ranker.model, &data)?, splits: splits(&ranker.model) };
         if self.json {
-            return output::print_json(&self.as_json(&found, &ranker)?);
+            return output::print_json(&self.as_json(&found, &ranker, &data)?);
         }
-        output::print(&self.as_text(&found, &ranker, data.query_count())?)
+        output::print(&self.as_text(&found, &ranker, &data)?)
     }
 
-    fn as_json(&self, found: &Found, ranker: &Ranker) -> Result<serde_json::Value> {
+    fn as_json(&self, found: &Found, ranker: &Ranker, data: &Dataset) -> Result<serde_json::Value> {
         let features = found.order().into_iter().map(|column| {
             let mut feature = json!({
                 "feature": ranker.columns.name(column),
@@ -82,13 +83,14 @@ impl Importance {
             "metric": found.shuffled.metric,
             "conventions": self.metric_args.conventions()?,
             "value": found.shuffled.value,
+            "weighted": data.parts().query_weights.is_some(),
             "repeats": self.repeats,
             "seed": self.seed,
             "features": features.collect::<Vec<_>>(),
         }))
     }
 
-    fn as_text(&self, found: &Found, ranker: &Ranker, queries: usize) -> Result<String> {
+    fn as_text(&self, found: &Found, ranker: &Ranker, data: &Dataset) -> Result<String> {
         let mut headers = vec!["feature", ">drop", ">std dev"];
         if found.splits.is_some() {
             headers.extend([">gain", ">splits"]);
@@ -112,11 +114,12 @@ impl Importance {
             0 => String::new(),
             n => format!("and {}: --top 0 shows all\n", output::count(n, "more feature", "more features")),
         };
+        let weighted = if data.parts().query_weights.is_some() { ", weighted by query weight" } else { "" };
         let explained = table::wrap(&format!(
-            "{} is {} on {}. drop: its mean decrease over {} of the feature; std dev: standard deviation of the decrease; {}",
+            "{} is {} on {}{weighted}. drop: its mean decrease over {} of the feature; std dev: standard deviation of the decrease; {}",
             found.shuffled.metric,
             table::four(found.shuffled.value),
-            output::count(queries, "query", "queries"),
+            output::count(data.query_count(), "query", "queries"),
             output::count(self.repeats as usize, "shuffle", "shuffles"),
             self.metric_args.describe()
         ));

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 /// Clean and scale data, and report what was dropped.
 #[derive(Args)]
-#[command(after_help = "With both --clean and --normalize, the data is cleaned first.\n\n\
+#[command(
+    after_help = "With both --clean and --normalize, the data is scaled first: cleaning compares the features that are learned from.\n\n\
     Examples:\n  rankwise prepare train.txt -o scaled.txt --normalize min-max\n  \
     rankwise prepare train.txt -o clean.txt \\\n      --clean zero-rows,conflicts,empty-queries\n  \
-    rankwise prepare train.txt -o clean.txt --clean near:side=bad:cosine=0.995")]
+    rankwise prepare train.txt -o clean.txt --clean near:side=bad:cosine=0.995"
+)]
 pub(crate) struct Prepare {
     /// The data to prepare
     #[arg(value_name = "FILE")]
@@ -49,14 +51,14 @@ impl Prepare {
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
         let cleaner = self.clean.as_deref().map(Cleaner::parse).transpose()?;
         let mut data = self.reading.read(&self.input)?;
+        if let Some(normalizer) = normalizer {
+            data = normalizer.apply(data)?;
+        }
         let mut report = None;
         if let Some(cleaner) = cleaner {
             let (cleaned, what_went) = cleaner.clean(data)?;
             data = cleaned;
             report = Some(what_went);
-        }
-        if let Some(normalizer) = normalizer {
-            data = normalizer.apply(data)?;
         }
         interrupt::will_write(&self.output);
         output::notes(&write(&data, &self.output, None)?);

@@ -2,7 +2,7 @@ use crate::progress::Jobs;
 use crate::{interrupt, leaderboard, output};
 use anyhow::{Context, Result};
 use clap::Args;
-use rankwise::experiment::directory::{FILES, REPORT, remove_journal, write_results};
+use rankwise::experiment::directory::{FILES, REPORT, write_results};
 use rankwise::experiment::{
     ChosenModel, Experiment, Findings, Observer, RunOptions, Spec, Times, TrainCommand,
 };
@@ -14,7 +14,10 @@ use std::process::ExitCode;
 /// Writes a leaderboard, tables and an HTML report.
 #[derive(Args)]
 #[command(
-    after_help = "Every finished job is written to a journal in DIR: after a crash or Ctrl-C, the same command \
+    after_help = "A small experiment file; docs/experiments.md of the source code describes all keys:\n  \
+    name = \"mine\"\n  metrics = \"ndcg@10,map\"\n\n  [[data]]\n  name = \"data\"\n  files = [\"data.txt\"]\n\n  \
+    [[learner]]\n  name = \"lambda-mart\"\n  grid = { learning_rate = [0.05, 0.1] }\n\n\
+    Every finished job is written to a journal in DIR: after a crash or Ctrl-C, the same command \
     resumes.\nThe exit code is 1 if a job failed or an expected figure was not met.\n\n\
     Examples:\n  rankwise run experiments/quick.toml\n  \
     rankwise run experiments/ohsumed.toml -o results/ohsumed --keep-models"
@@ -71,15 +74,12 @@ pub(super) struct Finished {
 pub(super) fn run(spec: Spec, directory: &Path, models: Option<&Path>, fresh: bool) -> Result<Finished> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let experiment = Experiment::load(spec, &program()?)?;
-    if fresh {
-        remove_journal(directory)?;
-    }
     FILES.iter().for_each(|name| interrupt::will_write(&directory.join(name)));
     let command: Vec<String> = std::env::args().collect();
     let (findings, mut times) = interrupt::stoppable(|stop| {
         let jobs = Jobs::new();
         let observer = Observer { stop, done: &|job| jobs.done(job) };
-        let options = RunOptions { directory, command: &command.join(" "), keep_models: models };
+        let options = RunOptions { directory, command: &command.join(" "), keep_models: models, fresh };
         experiment.run(&options, &observer)
     })?;
     times.peak_bytes = peak_memory();

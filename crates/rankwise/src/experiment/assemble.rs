@@ -29,11 +29,13 @@ impl Experiment {
         for (prepared, results) in self.data.iter().zip(&results.data) {
             let (values, systems) = self.systems(prepared, results, &mut failures, &mut times)?;
             let (query_ids, query_folds) = test_queries(prepared);
+            let query_weights = test_weights(prepared);
             let of_data = DataValues {
                 name: &prepared.name,
                 values: &values,
                 query_folds: &query_folds,
                 query_ids: &query_ids,
+                query_weights: query_weights.as_deref(),
             };
             data.push(DataFindings {
                 name: prepared.name.clone(),
@@ -42,6 +44,7 @@ impl Experiment {
                 standing: standing(&of_data, &terms)?,
                 query_ids,
                 query_folds,
+                query_weights,
                 systems,
             });
             all_values.push(values);
@@ -54,6 +57,7 @@ impl Experiment {
                 values,
                 query_folds: &d.query_folds,
                 query_ids: &d.query_ids,
+                query_weights: d.query_weights.as_deref(),
             })
             .collect();
         let pooled = if spec.can_pool() { Some(pooled(&of_data, &terms)?) } else { None };
@@ -185,6 +189,12 @@ fn test_queries(prepared: &PreparedData) -> (Vec<String>, Vec<usize>) {
     (0..prepared.folds())
         .flat_map(|fold| prepared.test_queries(fold).map(move |q| (q.id().to_owned(), fold)))
         .unzip()
+}
+
+/// The weights of the same queries, where the data has weights.
+fn test_weights(prepared: &PreparedData) -> Option<Vec<f64>> {
+    let queries = (0..prepared.folds()).flat_map(|fold| prepared.test_queries(fold));
+    prepared.has_query_weights().then(|| queries.map(|query| query.weight()).collect())
 }
 
 /// The values of all folds, one fold after another, each the mean over repeats; none where any repeat skips the query.

@@ -5,6 +5,7 @@ use super::significance::{
 };
 use crate::data::Texts;
 use crate::error::{Error, Result};
+use crate::metrics::{differ, weighted_mean};
 use serde::{Deserialize, Serialize};
 
 /// One system: its name and the value of the metric on every query.
@@ -60,8 +61,12 @@ impl Default for ComparisonOptions {
 pub struct Comparison {
     /// Queries compared.
     pub queries: usize,
-    /// Ids of queries left out because the metric skips them for at least one system.
+    /// Ids of queries left out because the metric skips them for at least one system, or because their weight is 0.
     pub skipped: Vec<String>,
+    /// Whether queries have different weights. Means, tests and confidence intervals are then weighted; wins, ties and
+    /// losses count queries.
+    #[serde(default)]
+    pub weighted: bool,
     /// The level of the confidence intervals.
     pub confidence: f64,
     /// Random sign assignments for the pairs whose test is not exact.
@@ -81,7 +86,7 @@ pub struct Comparison {
 pub struct SystemSummary {
     /// Its name.
     pub name: String,
-    /// Its mean over the queries compared.
+    /// Its mean over the queries compared, weighted where queries have weights.
     pub mean: f64,
     /// Bootstrap confidence interval of the mean.
     pub interval: ConfidenceInterval,
@@ -100,7 +105,7 @@ pub struct PairComparison {
     pub interval: ConfidenceInterval,
     /// Change of the mean in percent of the other system's mean; none where that is 0.
     pub relative_change: Option<f64>,
-    /// Cohen's d_z: the mean of the differences divided by their standard deviation; none where the deviation is 0 and
+    /// Cohen's d_z: the mean of the differences, weighted, divided by their standard deviation; none where the deviation is 0 and
     /// the mean is not.
     pub effect_size: Option<f64>,
     /// Queries on which `system` is better.
@@ -124,29 +129,39 @@ pub struct PairComparison {
 impl Comparison {
     /// Compares at least two systems on the queries on which all of them have a value.
     pub fn new(systems: &[SystemValues], query_ids: &Texts, options: &ComparisonOptions) -> Result<Self> {
+        Comparison::weighted(systems, query_ids, &vec![1.0; query_ids.len()], options)
+    }
+
+    /// The same for queries with weights, finite and not negative.
+    pub fn weighted(
+        systems: &[SystemValues],
+        query_ids: &Texts,
+        weights: &[f64],
+        options: &ComparisonOptions,
+    ) -> Result<Self> {
         check_options(options, systems.len())?;
         check_values(systems, query_ids)?;
-        let (kept, left_out): (Vec<usize>, Vec<usize>) =
-            (0..query_ids.len()).partition(|&q| systems.iter().all(|s| s.values[q].is_some()));
+        check_weights(weights, query_ids)?;
+        let (kept, left_out): (Vec<usize>, Vec<usize>) = (0..query_ids.len())
+            .partition(|&q| weights[q] > 0.0 && systems.iter().all(|s| s.values[q].is_some()));
         if kept.is_empty() {
             return Err(Error::data("there is no query on which every system has a value"));
         }
-        let values: Vec<Vec<f64>> =
-            systems.iter().map(|s| kept.iter().filter_map(|&q| s.values[q]).collect()).collect();
-        let resampled = Resampled::draw(&values, options.resamples, options.seed);
+        let values = PairedValues::new(systems, weights, &kept, options);
         let summary = |(i, system): (usize, &SystemValues)| SystemSummary {
             name: system.name.clone(),
-            mean: mean_and_deviation(&values[i]).0,
-            interval: resampled.mean(i, options.confidence),
+            mean: values.mean(i),
+            interval: values.resampled.mean(i, options.confidence),
         };
         let mut pairs: Vec<PairComparison> = pairs_of(systems.len(), options.baseline)
             .into_iter()
-            .map(|(a, b)| PairComparison::new(a, b, &values, &resampled, options))
+            .map(|(a, b)| PairComparison::new(a, b, &values, options))
             .collect();
         adjust(&mut pairs);
         Ok(Comparison {
             queries: kept.len(),
             skipped: left_out.iter().map(|&q| query_ids.get(q).to_owned()).collect(),
+            weighted: differ(&values.weights),
             confidence: options.confidence,
             permutations: options.permutations,
             resamples: options.resamples,
@@ -157,24 +172,48 @@ impl Comparison {
     }
 }
 
-impl PairComparison {
-    fn new(
-        a: usize,
-        b: usize,
-        values: &[Vec<f64>],
-        resampled: &Resampled,
-        options: &ComparisonOptions,
-    ) -> Self {
+/// The values of all systems on the queries compared.
+struct PairedValues {
+    /// For each system, one value per query.
+    values: Vec<Vec<f64>>,
+    /// The weight of each query; their mean is 1.
+    weights: Vec<f64>,
+    resampled: Resampled,
+}
+
+impl PairedValues {
+    fn new(systems: &[SystemValues], weights: &[f64], kept: &[usize], options: &ComparisonOptions) -> Self {
+        let of_system = |s: &SystemValues| kept.iter().filter_map(|&q| s.values[q]).collect();
+        let values: Vec<Vec<f64>> = systems.iter().map(of_system).collect();
+        let mean = kept.iter().map(|&q| weights[q]).sum::<f64>() / kept.len() as f64;
+        let weights: Vec<f64> = kept.iter().map(|&q| weights[q] / mean).collect();
+        let resampled = Resampled::draw(&values, &weights, options.resamples, options.seed);
+        PairedValues { values, weights, resampled }
+    }
+
+    fn mean(&self, system: usize) -> f64 {
+        let values = self.values[system].iter().map(|&value| Some(value));
+        weighted_mean(values.zip(self.weights.iter().copied())).unwrap_or(0.0)
+    }
+
+    /// The difference of two systems on every query; equal values differ by exactly 0.
+    fn differences(&self, a: usize, b: usize) -> Vec<f64> {
         let exact_zero = |d: f64| if d.abs() <= TIE { 0.0 } else { d };
-        let differences: Vec<f64> =
-            values[a].iter().zip(&values[b]).map(|(a, b)| exact_zero(a - b)).collect();
-        let (mean_a, mean_b) = (mean_and_deviation(&values[a]).0, mean_and_deviation(&values[b]).0);
-        let count = |wanted: fn(f64) -> bool| differences.iter().filter(|d| wanted(**d)).count();
+        self.values[a].iter().zip(&self.values[b]).map(|(a, b)| exact_zero(a - b)).collect()
+    }
+}
+
+impl PairComparison {
+    fn new(a: usize, b: usize, values: &PairedValues, options: &ComparisonOptions) -> Self {
+        let unweighted = values.differences(a, b);
+        let differences: Vec<f64> = unweighted.iter().zip(&values.weights).map(|(d, w)| d * w).collect();
+        let (mean_a, mean_b) = (values.mean(a), values.mean(b));
+        let count = |wanted: fn(f64) -> bool| unweighted.iter().filter(|d| wanted(**d)).count();
         PairComparison {
             system: a,
             against: b,
             difference: mean_a - mean_b,
-            interval: resampled.difference(a, b, options.confidence),
+            interval: values.resampled.difference(a, b, options.confidence),
             relative_change: (mean_b != 0.0).then(|| 100.0 * (mean_a - mean_b) / mean_b.abs()),
             effect_size: effect_size(&differences),
             wins: count(|d| d > 0.0),
@@ -206,7 +245,7 @@ fn effect_size(differences: &[f64]) -> Option<f64> {
 }
 
 /// Fills in the p-values with Holm's correction for these pairs.
-pub(super) fn adjust(pairs: &mut [PairComparison]) {
+fn adjust(pairs: &mut [PairComparison]) {
     let by_permutation = holm(&pairs.iter().map(|p| p.p_permutation).collect::<Vec<_>>());
     let by_t = holm(&pairs.iter().map(|p| p.p_t).collect::<Vec<_>>());
     for ((pair, permutation), t) in pairs.iter_mut().zip(by_permutation).zip(by_t) {
@@ -239,6 +278,21 @@ fn check_options(options: &ComparisonOptions, systems: usize) -> Result<()> {
 
 fn out_of_range(name: &str, value: impl std::fmt::Display, range: &str) -> Error {
     Error::parameter(format!("`{name}` is {value}; it must be {range}"))
+}
+
+fn check_weights(weights: &[f64], query_ids: &Texts) -> Result<()> {
+    if weights.len() != query_ids.len() {
+        let (found, needed) = (weights.len(), query_ids.len());
+        return Err(Error::data(format!("there are {found} query weights for {needed} queries")));
+    }
+    match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        Some(q) => Err(Error::data(format!(
+            "the weight of query `{}` is {}; weights are finite and not negative",
+            query_ids.get(q),
+            weights[q]
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn check_values(systems: &[SystemValues], query_ids: &Texts) -> Result<()> {

@@ -40,15 +40,6 @@ pub(super) fn write_manifest(directory: &Path, manifest: &Manifest, command: &st
     put(directory, "manifest.json", &json(&Written { command, manifest })?)
 }
 
-/// Removes the journal, so that the next run starts over.
-pub fn remove_journal(directory: &Path) -> Result<()> {
-    let path = directory.join(JOURNAL);
-    match std::fs::remove_file(&path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
-    }
-}
-
 /// Writes everything except the manifest and the journal. Two runs of the same experiment differ only in files that
 /// show times: `times.csv`, `times.json`, the tables and the report.
 pub fn write_results(directory: &Path, findings: &Findings, times: &Times) -> Result<()> {

@@ -48,7 +48,7 @@ pub struct SystemRow<'a> {
     pub means: Vec<Option<f64>>,
     /// The 95 % confidence interval of the selection metric's mean.
     pub interval: Option<ConfidenceInterval>,
-    /// p against the best by the selection metric, with Holm's correction; none for the best itself.
+    /// p against the best by the selection metric, with Holm's correction for all pairs; none for the best itself.
     pub p: Option<f64>,
     /// Whether it is worse than the best at the [`LEVEL`].
     pub worse: bool,
@@ -139,17 +139,17 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
         n => format!(", each the mean of {n} repeats with different seeds"),
     };
     let mut notes = vec![
-        format!("Values are means over the test queries{repeats}; the best are bold."),
+        format!("Values are means over the test queries{}{repeats}; the best are bold.", weighted(findings)),
         format!(
             "{} % CI: bootstrap confidence interval of the mean of {selection} ({} resamples of the queries).",
             100.0 * options.confidence,
             options.resamples
         ),
     ];
-    if findings.data.iter().any(|data| data.standing.against_best.is_some()) {
+    if findings.data.iter().any(|data| data.standing.all_pairs.is_some()) {
         notes.push(format!(
             "p: paired randomisation test of {selection} against the best system ({} random sign assignments, or all \
-             of them where few queries differ), with Holm's correction for the number of systems.",
+             of them where few queries differ), with Holm's correction for all pairs of systems.",
             options.permutations
         ));
     }
@@ -166,6 +166,12 @@ pub fn notes(findings: &Findings, times: &Times) -> Vec<String> {
     notes.extend(time_note(times));
     notes.extend(cut_short(findings));
     notes
+}
+
+/// How means are weighted, in a few words; nothing where every query counts alike.
+pub fn weighted(findings: &Findings) -> &'static str {
+    let has_weights = findings.data.iter().any(|data| data.query_weights.is_some());
+    if has_weights { ", weighted by query weight, as are tests and intervals" } else { "" }
 }
 
 fn time_note(times: &Times) -> Option<String> {

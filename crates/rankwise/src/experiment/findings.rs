@@ -81,6 +81,9 @@ pub struct DataFindings {
     pub query_ids: Vec<String>,
     /// The fold of each of them, from 0.
     pub query_folds: Vec<usize>,
+    /// The weight of each of them, where the data has query weights. All means are weighted by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_weights: Option<Vec<f64>>,
     /// Means, confidence intervals and comparisons of the systems.
     pub standing: Standing,
     /// The results of each system, in the order of [`Findings::systems`].
@@ -114,7 +117,7 @@ pub struct DataSummary {
 pub struct Standing {
     /// Number of queries.
     pub queries: usize,
-    /// Means over queries.
+    /// Means over queries, weighted where queries have weights.
     pub means: SystemMeans,
     /// Means of the folds' means, as papers report them.
     pub fold_means: SystemMeans,
@@ -122,9 +125,8 @@ pub struct Standing {
     pub intervals: Vec<Option<ConfidenceInterval>>,
     /// Systems that did not fail, best first by the selection metric.
     pub order: Vec<usize>,
-    /// Every other system against the best, by the selection metric; systems are numbered by their place in `order`.
-    pub against_best: Option<Comparison>,
-    /// All pairs, by the selection metric; systems are numbered by their place in `order`.
+    /// All pairs, by the selection metric; systems are numbered by their place in `order`, so pairs `against` 0 are
+    /// those with the best. Every p shown anywhere is from here, with Holm's correction for all pairs.
     pub all_pairs: Option<Comparison>,
 }
 
@@ -139,7 +141,8 @@ pub struct SystemFindings {
     pub trials: Vec<Trial>,
     /// Training curves, for learners that report progress.
     pub curves: Vec<Curve>,
-    /// The test queries with the lowest values, lowest first, at most ten.
+    /// The test queries with the lowest values, lowest first, at most ten; without those for which the selection metric
+    /// is undefined, which have no relevant documents.
     pub worst: Vec<WorstQuery>,
     /// Whether a time limit cut training short in any fold. Such results depend on the clock.
     pub cut_short: bool,

@@ -114,7 +114,7 @@ impl Setting<'_> {
         let score_seconds = started.elapsed().as_secs_f64();
         let values = PerQuery::new(evaluate(&data.test, &scores, self.metrics)?.values);
         let result = TestResult {
-            worst: worst(&data.test, &scores, values.metric(self.selection)),
+            worst: self.worst(&data.test, &scores, values.metric(self.selection)),
             values,
             curve: trained.recorder.curve(),
             valid,
@@ -154,6 +154,20 @@ impl Setting<'_> {
         Ok(Cow::Owned(split(train, &counts, SplitOrder::Shuffled(self.trainer.seed()))?.swap_remove(0)))
     }
 
+    /// The worst queries with the documents ranked first. Queries for which the metric is undefined, usually because
+    /// they have no relevant documents, are left out: no ranking of them is better than another.
+    fn worst(&self, test: &Dataset, scores: &[f64], values: &[Option<f64>]) -> Vec<WorstQuery> {
+        let metric = &self.metrics[self.selection];
+        let mut order: Vec<(f64, usize)> = (0..values.len())
+            .filter(|&q| !metric.is_undefined(test.query(q).labels()))
+            .filter_map(|q| Some((values[q]?, q)))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        order.truncate(WORST);
+        let one = |(value, q)| worst_query(test.query(q), &scores[test.query(q).range()], value);
+        order.into_iter().map(one).collect()
+    }
+
     fn selection_on(&self, trained: &Trained, data: Option<&Dataset>) -> Result<Option<f64>> {
         let Some(data) = data else { return Ok(None) };
         let scores = trained.ranker.model.scores(data)?;
@@ -175,25 +189,14 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it gave no message")
 }
 
-/// The worst queries with the documents ranked first.
-fn worst(test: &Dataset, scores: &[f64], values: &[Option<f64>]) -> Vec<WorstQuery> {
-    let mut order: Vec<(f64, usize)> =
-        values.iter().enumerate().filter_map(|(q, value)| value.map(|v| (v, q))).collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    order.truncate(WORST);
-    order
-        .into_iter()
-        .map(|(value, q)| worst_query(test.query(q), &scores[test.query(q).range()], value))
-        .collect()
-}
-
 fn worst_query(query: Query<'_>, scores: &[f64], value: f64) -> WorstQuery {
     let labels = query.labels();
     let ranking = Ranking::by_scores(scores);
     let document = |&d: &u32| {
         let d = d as usize;
         let id = query.document_id(d).map_or_else(|| (d + 1).to_string(), str::to_owned);
-        RankedDocument { id, grade: labels[d], score: scores[d] }
+        // JSON has no infinity.
+        RankedDocument { id, grade: labels[d], score: scores[d].clamp(f64::MIN, f64::MAX) }
     };
     let mut best_grades = labels.to_vec();
     best_grades.sort_by(|a, b| b.total_cmp(a));
@@ -227,8 +230,10 @@ impl Recorder {
 
 impl Watch for Recorder {
     fn step(&mut self, step: Progress<'_>) {
-        if self.what != step.what {
-            self.what = step.what.to_owned();
+        // A learner may show another figure before the value, as in "loss 0.25, ndcg@10 (valid)".
+        let what = step.what.rsplit(", ").next().unwrap_or_default();
+        if self.what != what {
+            self.what = what.to_owned();
         }
         if self.seen.is_multiple_of(self.stride) && step.value.is_finite() {
             self.points.push((step.done, step.value));
@@ -252,6 +257,16 @@ impl Watch for Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_curve_is_named_by_its_value_alone() {
+        let mut recorder = Recorder::new(Stop::default());
+        for done in 0..3 {
+            let what = format!("exponential loss {:.6}, ndcg@10 (valid)", 1.0 / (1 + done) as f64);
+            recorder.step(Progress { done, total: None, what: &what, value: 0.5 });
+        }
+        assert_eq!(recorder.curve().unwrap().what, "ndcg@10 (valid)");
+    }
 
     #[test]
     fn a_long_curve_is_thinned_evenly() {

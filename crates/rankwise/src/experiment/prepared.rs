@@ -1,4 +1,7 @@
-//! The data of an experiment: read, cleaned, normalized, and divided into folds.
+//! The data of an experiment: read, normalized, cleaned, and divided into folds.
+//!
+//! Features are normalized before cleaning, as in the papers: cleaning compares the features that are learned from. A
+//! model's normalizer then gives the same features for queries that were not cleaned.
 
 use super::findings::DataSummary;
 use super::spec::{DataSpec, FoldSpec, SynthSpec};
@@ -44,7 +47,7 @@ pub(super) struct FoldData<'a> {
 }
 
 impl PreparedData {
-    /// Reads, cleans, normalizes and divides. Every file is parsed once, however many folds use it.
+    /// Reads, normalizes, cleans and divides. Every file is parsed once, however many folds use it.
     pub(super) fn load(spec: &DataSpec, seed: u64) -> Result<PreparedData> {
         let within = |e: Error| Error::data(format!("data set `{}`: {e}", spec.name));
         let absent = |e: Error| match &spec.source {
@@ -56,6 +59,12 @@ impl PreparedData {
         let Divided { splits, folds, notes } = divided(spec, seed).map_err(absent)?;
         let read_columns: Vec<_> = splits.iter().map(|s| (s.columns().first_id, s.width())).collect();
         let (mut splits, mut preparation) = (splits, Vec::new());
+        let normalizer = spec.normalize.as_deref().map(Normalizer::parse).transpose()?;
+        if let Some(normalizer) = &normalizer {
+            splits =
+                splits.into_iter().map(|s| normalizer.apply(s)).collect::<Result<_>>().map_err(within)?;
+            preparation.push(format!("features normalized within each query by {normalizer}"));
+        }
         if let Some(text) = &spec.clean {
             let cleaner = Cleaner::parse(text)?;
             let mut dropped = 0;
@@ -66,15 +75,9 @@ impl PreparedData {
             }
             preparation.push(format!("cleaned by {cleaner}: {dropped} documents removed"));
         }
-        let normalizer = spec.normalize.as_deref().map(Normalizer::parse).transpose()?;
-        if let Some(normalizer) = &normalizer {
-            splits =
-                splits.into_iter().map(|s| normalizer.apply(s)).collect::<Result<_>>().map_err(within)?;
-            preparation.push(format!("features normalized within each query by {normalizer}"));
-        }
         if splits.iter().any(|s| s.parts().query_weights.is_some()) {
             preparation.push(
-                "query weights count in training and in choosing parameters, but not in the means shown"
+                "queries have weights, which count in training, in choosing parameters, and in all means and tests"
                     .into(),
             );
         }
@@ -122,6 +125,11 @@ impl PreparedData {
                 Dataset::concat(&sets).map(Cow::Owned)
             }
         }
+    }
+
+    /// Whether queries have weights.
+    pub(super) fn has_query_weights(&self) -> bool {
+        self.splits.iter().any(|split| split.data.parts().query_weights.is_some())
     }
 
     /// Whether every fold has validation queries.

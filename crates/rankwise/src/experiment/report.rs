@@ -112,6 +112,7 @@ fn data_essentials(data: &DataFindings, selection: Option<usize>) -> DataFinding
         folds: data.folds,
         query_ids: data.query_ids.clone(),
         query_folds: data.query_folds.clone(),
+        query_weights: data.query_weights.clone(),
         standing: data.standing.clone(),
         systems: data.systems.iter().map(|s| system_essentials(s, selection)).collect(),
     }

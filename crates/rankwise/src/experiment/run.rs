@@ -7,7 +7,7 @@
 use super::directory::{JOURNAL, write_manifest};
 use super::findings::{Chosen, Findings, Times, Trial};
 use super::job::Setting;
-use super::journal::{JobResult, Journal, TestResult, TrialResult};
+use super::journal::{JobResult, Journal, TestResult, TrialResult, ValidValues};
 use super::kept_models::KeptModels;
 use super::prepared::{FoldData, PreparedData, checksums};
 use super::results::{DataResults, FoldResults, RunResults, SystemRun};
@@ -56,6 +56,8 @@ pub struct RunOptions<'a> {
     /// Where to keep the chosen model of every data set, system, fold and repeat, as
     /// `DATA/SYSTEM/fold-N.json`, or `DATA/SYSTEM/fold-N-repeat-M.json` with repeats. None keeps no models.
     pub keep_models: Option<&'a Path>,
+    /// Start over: forget the jobs that finished in earlier runs.
+    pub fresh: bool,
 }
 
 /// What a run was made from: enough to repeat it.
@@ -148,7 +150,8 @@ impl Experiment {
     ///
     /// With `keep_models`, a job whose model is not in its file any more is run again.
     pub fn run(&self, options: &RunOptions<'_>, observer: &Observer<'_>) -> Result<(Findings, Times)> {
-        let journal = Journal::open(&options.directory.join(JOURNAL), &self.fingerprint())?;
+        let path = options.directory.join(JOURNAL);
+        let journal = Journal::open(&path, &self.fingerprint(), options.fresh)?;
         write_manifest(options.directory, &self.manifest, options.command)?;
         let kept = options.keep_models.map(|directory| KeptModels::new(directory, &self.spec));
         let results = self.run_jobs(journal, kept, observer)?;
@@ -275,7 +278,8 @@ impl RunInProgress<'_> {
         if self.observer.stop.requested() {
             return Err(Error::interrupted("stopped; the same command continues from here"));
         }
-        // A result that cannot be written to the journal would be lost: a full disk ends the run.
+        // A result that cannot be written to the journal would be lost, and one that cannot be read from it is not
+        // this run's: both end the run.
         if let Some(place) = results.iter().position(|r| r.as_ref().is_err_and(|e| e.kind() == ErrorKind::Io))
         {
             return Err(results.swap_remove(place).err().unwrap_or_else(|| Error::data("a job failed")));
@@ -318,9 +322,9 @@ impl RunInProgress<'_> {
 
     fn trial(&self, at: JobPlace<'_>, setting: usize, fraction: f64) -> Result<TrialResult> {
         let job = format!("{} fraction {fraction}", self.job_name(at, setting));
-        let result = match self.journal.finished(&job) {
-            Some(JobResult::Trial(result)) => Ok(result.clone()),
-            _ => {
+        let result = match self.journal.trial(&job, &self.valid_values(at))? {
+            Some(result) => Ok(result.clone()),
+            None => {
                 let (train, valid) = (&at.fold_data.train, at.fold_data.valid.as_deref());
                 let result = self.setting(at, setting).try_out(train, valid, fraction, self.observer.stop);
                 result.and_then(|result| {
@@ -340,8 +344,8 @@ impl RunInProgress<'_> {
             let file = model.as_ref().map(|path| KeptModels::checksum(path));
             file.is_none_or(|checksum| checksum.is_some() && checksum == result.model)
         };
-        let result = match self.journal.finished(&job) {
-            Some(JobResult::Test(result)) if is_kept(result) => result.clone(),
+        let result = match self.journal.test(&job, &self.valid_values(at))? {
+            Some(result) if is_kept(result) => result.clone(),
             _ => {
                 let (mut result, ranker) =
                     self.setting(at, setting).test(at.fold_data, self.observer.stop)?;
@@ -352,6 +356,12 @@ impl RunInProgress<'_> {
         };
         self.report(&job, result.valid);
         Ok(result)
+    }
+
+    /// What the values of a job in the journal must look like.
+    fn valid_values(&self, at: JobPlace<'_>) -> ValidValues<'_> {
+        let Experiment { metrics, selection, .. } = self.experiment;
+        ValidValues { metrics, selection: *selection, queries: at.fold_data.test.query_count() }
     }
 
     /// A name that no other job of the experiment has.

@@ -10,6 +10,7 @@ use crate::parallel;
 use crate::recipe::{Recipe, Trainer};
 use crate::rng::{self, Random};
 use rand::RngExt;
+use std::collections::HashSet;
 use toml::{Table, Value};
 
 /// The purpose of the seed that a search draws from.
@@ -254,16 +255,16 @@ fn combinations(axes: &[GridAxis]) -> Result<Vec<Table>> {
 /// Random settings without repetitions; fewer than asked for where there are no more.
 fn draws(axes: &[GridAxis], count: usize, seed: u64) -> Vec<Table> {
     let mut random = rng::stream(seed, &[DRAWS]);
-    let mut tables: Vec<Table> = Vec::new();
+    let (mut tables, mut seen) = (Vec::<Table>::new(), HashSet::new());
     // A short list counts as exhausted after 100 repetitions in a row.
     let mut repetitions = 0;
     while tables.len() < count && repetitions < 100 {
         let table: Table = axes.iter().map(|axis| (axis.name.clone(), axis.draw(&mut random))).collect();
-        if tables.contains(&table) {
-            repetitions += 1;
-        } else {
+        if seen.insert(shown(&table)) {
             tables.push(table);
             repetitions = 0;
+        } else {
+            repetitions += 1;
         }
     }
     tables

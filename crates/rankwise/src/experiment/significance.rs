@@ -9,6 +9,9 @@
 //! bootstrap       quantiles of the mean over n queries drawn with replacement    (`efron1979bootstrap`)
 //! ```
 //!
+//! With query weights, every difference is multiplied by its query's weight, divided by the mean weight. The tests are
+//! then of the weighted mean, and a resample's mean is weighted by the queries drawn.
+//!
 //! Everything is symmetric in the two systems, and the same for any number of threads.
 
 use crate::parallel;
@@ -162,24 +165,27 @@ pub struct Resampled {
 
 impl Resampled {
     /// Draws `resamples` times as many queries as there are, with replacement. `values[s][q]` is system `s` on query
-    /// `q`; all systems have the same number of queries, at least one.
-    pub fn draw(values: &[Vec<f64>], resamples: usize, seed: u64) -> Self {
-        let (systems, queries) = (values.len(), values[0].len());
-        let by_query: Vec<f64> = (0..queries).flat_map(|q| values.iter().map(move |v| v[q])).collect();
+    /// `q`; all systems have the same number of queries, at least one. The means are weighted by `weights`, one per
+    /// query and above 0.
+    pub fn draw(values: &[Vec<f64>], weights: &[f64], resamples: usize, seed: u64) -> Self {
+        // One column per system, and the weights, whose sum the others are divided by.
+        let (columns, queries) = (values.len() + 1, weights.len());
+        let of_query = |q: usize| values.iter().map(move |v| weights[q] * v[q]).chain([weights[q]]);
+        let by_query: Vec<f64> = (0..queries).flat_map(of_query).collect();
         let chunks: Vec<Vec<f64>> = parallel::map(0..resamples.div_ceil(RESAMPLES_PER_CHUNK), |chunk| {
             let mut random = rng::stream(seed, &[BOOTSTRAP_STREAM, chunk as u64]);
             let count = RESAMPLES_PER_CHUNK.min(resamples - chunk * RESAMPLES_PER_CHUNK);
-            let mut sums = vec![0.0; count * systems];
-            for sums in sums.chunks_exact_mut(systems) {
+            let mut sums = vec![0.0; count * columns];
+            for sums in sums.chunks_exact_mut(columns) {
                 add_resample(&by_query, queries, sums, &mut random);
             }
             sums
         });
         let of_system = |s: usize| {
-            let sums = chunks.iter().flat_map(|c| c[s..].iter().step_by(systems));
-            sums.map(|sum| sum / queries as f64).collect()
+            let draws = chunks.iter().flat_map(|chunk| chunk.chunks_exact(columns));
+            draws.map(|sums| sums[s] / sums[columns - 1]).collect()
         };
-        Resampled { means: (0..systems).map(of_system).collect() }
+        Resampled { means: (0..values.len()).map(of_system).collect() }
     }
 
     /// Percentile confidence interval of a system's mean.
@@ -197,12 +203,12 @@ impl Resampled {
     }
 }
 
-/// Adds the values of as many randomly drawn queries as there are to one sum per system.
+/// Adds the columns of as many randomly drawn queries as there are to one sum per column.
 fn add_resample(by_query: &[f64], queries: usize, sums: &mut [f64], random: &mut rng::Random) {
-    let systems = sums.len();
+    let columns = sums.len();
     for _ in 0..queries {
         let q = random.random_range(0..queries as u32) as usize;
-        for (sum, value) in sums.iter_mut().zip(&by_query[q * systems..(q + 1) * systems]) {
+        for (sum, value) in sums.iter_mut().zip(&by_query[q * columns..(q + 1) * columns]) {
             *sum += value;
         }
     }

@@ -27,6 +27,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::Table;
 
+/// The longest name, in bytes; directories allow 255.
+const MAX_NAME: usize = 200;
+
 /// An experiment file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -323,7 +326,7 @@ impl Spec {
         let range = |what: &str, good: bool, range: &str| {
             if good { Ok(()) } else { Err(Error::parameter(format!("`{what}` must be {range}"))) }
         };
-        range("name", !self.name.is_empty() && !self.name.contains(['/', '\\']), "given, without slashes")?;
+        check_name(&self.name).map_err(|why| Error::parameter(format!("`name` {why}")))?;
         range("repeats", (1..=1000).contains(&self.repeats), "1 to 1000")?;
         range(
             "time_limit",
@@ -385,8 +388,8 @@ impl DataSpec {
 
     fn check(&self) -> Result<()> {
         let refuse = |why: &str| Err(Error::parameter(format!("data set `{}`: {why}", self.name)));
-        if self.name.is_empty() || self.name.contains(['/', '\\']) {
-            return refuse("it needs a `name` without slashes");
+        if let Err(why) = check_name(&self.name) {
+            return refuse(&format!("its `name` {why}"));
         }
         let split = !self.train.is_empty() || !self.valid.is_empty() || !self.test.is_empty();
         let ways = [
@@ -409,6 +412,18 @@ impl DataSpec {
             return refuse("`k` is only used with `files` or `synth`");
         }
         Ok(())
+    }
+}
+
+/// Whether a name can be that of a directory, anywhere; why not, in words.
+fn check_name(name: &str) -> std::result::Result<(), &'static str> {
+    match name {
+        "" => Err("must be given"),
+        "." | ".." => Err("is a directory that exists already; give another"),
+        _ if name.contains(['/', '\\']) => Err("must not contain slashes, because it names a directory"),
+        _ if name.contains(char::is_control) => Err("must be on one line and contain no control characters"),
+        _ if name.len() > MAX_NAME => Err("is too long; 200 bytes are allowed"),
+        _ => Ok(()),
     }
 }
 

@@ -3,17 +3,20 @@
 //! With `v_q` the values of one system and `F` folds of the queries:
 //!
 //! ```text
-//! mean over queries       1/Q Σ_q v_q                       every query counts once: the microaverage
-//! mean of folds' means    1/F Σ_f 1/|f| Σ_{q ∈ f} v_q       what papers print; differs where folds are unequal
+//! mean over queries       Σ_q w_q v_q / Σ_q w_q                       every query counts by its weight: the microaverage
+//! mean of folds' means    1/F Σ_f Σ_{q ∈ f} w_q v_q / Σ_{q ∈ f} w_q   what papers print; differs where folds are unequal
 //! ```
 //!
+//! The weights `w_q` are those of the queries in the data, or 1.
 //! Queries that a metric skips count in neither mean, nor does a fold in which it skips every query.
 
-use super::compare::{Comparison, ComparisonOptions, PairComparison, SystemValues, adjust};
+use super::compare::{Comparison, ComparisonOptions, PairComparison, SystemValues};
 use super::findings::Standing;
-use super::significance::{ConfidenceInterval, Resampled, mean_and_deviation};
+use super::significance::{ConfidenceInterval, Resampled};
 use super::values::{PerQuery, SystemMeans};
 use crate::error::{Error, Result};
+use crate::metrics::weighted_mean;
+use std::borrow::Cow;
 
 /// The values of all systems on the queries of one data set.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +29,14 @@ pub struct DataValues<'a> {
     pub query_folds: &'a [usize],
     /// The id of each query.
     pub query_ids: &'a [String],
+    /// The weight of each query; none where all count alike.
+    pub query_weights: Option<&'a [f64]>,
+}
+
+impl<'a> DataValues<'a> {
+    fn weights(&self) -> Cow<'a, [f64]> {
+        self.query_weights.map_or_else(|| vec![1.0; self.query_ids.len()].into(), Cow::Borrowed)
+    }
 }
 
 /// The systems and metrics of the values, and by which metric systems are ordered and compared.
@@ -45,8 +56,8 @@ impl Standing {
     /// The comparison of a system, by its number in the experiment, with the best system; none for the best itself
     /// and for one that failed.
     pub fn against_best_of(&self, system: usize) -> Option<&PairComparison> {
-        let pairs = self.against_best.iter().flat_map(|comparison| &comparison.pairs);
-        pairs.into_iter().find(|pair| self.order[pair.system] == system)
+        let pairs = self.all_pairs.iter().flat_map(|comparison| &comparison.pairs);
+        pairs.into_iter().find(|pair| pair.against == 0 && self.order[pair.system] == system)
     }
 }
 
@@ -60,29 +71,21 @@ pub fn standing(data: &DataValues<'_>, terms: &StandingTerms<'_>) -> Result<Stan
         };
         SystemMeans::new(data.values.iter().map(of_system).collect())
     };
-    let means = of_all(&|values| mean(values.iter().copied()));
-    let fold_means = of_all(&|values| mean_of_fold_means(values, data.query_folds));
+    let weights = &*data.weights();
+    let means = of_all(&|values| weighted_mean(values.iter().copied().zip(weights.iter().copied())));
+    let fold_means = of_all(&|values| mean_of_fold_means(values, weights, data.query_folds));
     let order = best_first(&means, terms.selection);
     let contenders: Vec<SystemValues> = order.iter().map(|&s| contender(data, terms, s)).collect();
     let options = ComparisonOptions { seed: terms.seed, ..ComparisonOptions::default() };
-    let all_pairs = compare(&contenders, data.query_ids, &options)?;
+    let all_pairs = compare(&contenders, data.query_ids, weights, &options)?;
     let mut intervals = vec![None; data.values.len()];
     for (place, &system) in order.iter().enumerate() {
-        intervals[system] = Some(interval(place, &contenders, all_pairs.as_ref(), &options));
+        intervals[system] = Some(interval(place, &contenders, weights, all_pairs.as_ref(), &options));
     }
-    let against_best = all_pairs.as_ref().map(against_first);
-    Ok(Standing {
-        queries: data.query_ids.len(),
-        means,
-        fold_means,
-        intervals,
-        order,
-        against_best,
-        all_pairs,
-    })
+    Ok(Standing { queries: data.query_ids.len(), means, fold_means, intervals, order, all_pairs })
 }
 
-/// The systems on all data sets together; each query counts once.
+/// The systems on all data sets together; each query counts once, by its weight.
 ///
 /// A system that failed on one data set counts as failed. The mean of the folds' means is over all folds of all data
 /// sets, and a query's id gets its data set's name before it: `ohsumed/12`.
@@ -97,7 +100,10 @@ pub fn pooled(data: &[DataValues<'_>], terms: &StandingTerms<'_>) -> Result<Stan
         query_ids.extend(one.query_ids.iter().map(|id| format!("{}/{id}", one.name)));
     }
     let name = "all data sets";
-    standing(&DataValues { name, values: &values, query_folds: &query_folds, query_ids: &query_ids }, terms)
+    let weights: Vec<f64> = data.iter().flat_map(|one| one.weights().into_owned()).collect();
+    let query_weights = data.iter().any(|one| one.query_weights.is_some()).then_some(&*weights);
+    let (query_folds, query_ids) = (&query_folds, &query_ids);
+    standing(&DataValues { name, values: &values, query_folds, query_ids, query_weights }, terms)
 }
 
 /// One system's values on the data sets, one after another; none where it failed on any.
@@ -118,6 +124,9 @@ fn check(data: &DataValues<'_>, terms: &StandingTerms<'_>) -> Result<()> {
             "{values} of {names} systems have values, and {folds} of {queries} queries a fold"
         ));
     }
+    if data.query_weights.is_some_and(|weights| weights.len() != queries) {
+        return refuse(format!("there is not one weight for each of {queries} queries"));
+    }
     if terms.selection >= terms.metrics {
         return refuse(format!(
             "the selection metric is number {}, but there are only {}",
@@ -136,16 +145,11 @@ fn check(data: &DataValues<'_>, terms: &StandingTerms<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The mean of the values that are not absent.
-fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let there: Vec<f64> = values.flatten().collect();
-    (!there.is_empty()).then(|| mean_and_deviation(&there).0)
-}
-
-fn mean_of_fold_means(values: &[Option<f64>], folds: &[usize]) -> Option<f64> {
+fn mean_of_fold_means(values: &[Option<f64>], weights: &[f64], folds: &[usize]) -> Option<f64> {
     let last = folds.iter().copied().max()?;
-    let of_fold = |fold| mean(values.iter().zip(folds).filter(|(_, f)| **f == fold).map(|(v, _)| *v));
-    mean((0..=last).map(of_fold))
+    let weighted = || values.iter().copied().zip(weights.iter().copied()).zip(folds);
+    let of_fold = |fold| weighted_mean(weighted().filter(|(_, f)| **f == fold).map(|(value, _)| value));
+    weighted_mean((0..=last).map(|fold| (of_fold(fold), 1.0)))
 }
 
 /// The systems that have a mean, in descending order of it; equal ones in the order of the experiment.
@@ -165,21 +169,14 @@ fn contender(data: &DataValues<'_>, terms: &StandingTerms<'_>, system: usize) ->
 fn compare(
     contenders: &[SystemValues],
     query_ids: &[String],
+    weights: &[f64],
     options: &ComparisonOptions,
 ) -> Result<Option<Comparison>> {
-    let is_shared = |q: usize| contenders.iter().all(|c| c.values[q].is_some());
+    let is_shared = |q: usize| weights[q] > 0.0 && contenders.iter().all(|c| c.values[q].is_some());
     if contenders.len() < 2 || !(0..query_ids.len()).any(is_shared) {
         return Ok(None);
     }
-    Comparison::new(contenders, &query_ids.iter().collect(), options).map(Some)
-}
-
-/// The pairs with the first system, adjusted for their number alone. This is what [`Comparison::new`] gives with that
-/// system as the baseline, without testing anything twice.
-fn against_first(all: &Comparison) -> Comparison {
-    let mut pairs: Vec<PairComparison> = all.pairs.iter().filter(|pair| pair.against == 0).cloned().collect();
-    adjust(&mut pairs);
-    Comparison { pairs, ..all.clone() }
+    Comparison::weighted(contenders, &query_ids.iter().collect(), weights, options).map(Some)
 }
 
 /// The confidence interval of a contender's mean, over all queries on which it has a value. The comparison has it
@@ -187,12 +184,14 @@ fn against_first(all: &Comparison) -> Comparison {
 fn interval(
     place: usize,
     contenders: &[SystemValues],
+    weights: &[f64],
     compared: Option<&Comparison>,
     options: &ComparisonOptions,
 ) -> ConfidenceInterval {
-    let own: Vec<f64> = contenders[place].values.iter().copied().flatten().collect();
+    let present = contenders[place].values.iter().zip(weights).filter_map(|(value, &w)| Some(((*value)?, w)));
+    let (own, weights): (Vec<f64>, Vec<f64>) = present.filter(|(_, weight)| *weight > 0.0).unzip();
     match compared {
         Some(comparison) if comparison.queries == own.len() => comparison.systems[place].interval,
-        _ => Resampled::draw(&[own], options.resamples, options.seed).mean(0, options.confidence),
+        _ => Resampled::draw(&[own], &weights, options.resamples, options.seed).mean(0, options.confidence),
     }
 }

@@ -228,23 +228,17 @@ impl JudgedList<'_> {
 impl Evaluation {
     /// The weighted mean of a metric over the queries that are not skipped; `None` if there are none.
     pub fn mean(&self, metric: usize) -> Option<f64> {
-        self.mean_by(metric, |query| self.weights[query])
+        weighted_mean(self.values[metric].iter().copied().zip(self.weights.iter().copied()))
     }
 
     /// The mean of a metric over the queries that are not skipped, without weights.
     pub fn unweighted_mean(&self, metric: usize) -> Option<f64> {
-        self.mean_by(metric, |_| 1.0)
+        weighted_mean(self.values[metric].iter().map(|&value| (value, 1.0)))
     }
 
-    fn mean_by(&self, metric: usize, weight: impl Fn(usize) -> f64) -> Option<f64> {
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for (query, value) in self.values[metric].iter().enumerate() {
-            if let Some(value) = value {
-                sum += weight(query) * value;
-                weights += weight(query);
-            }
-        }
-        (weights > 0.0).then(|| sum / weights)
+    /// Whether queries have different weights, so that means are weighted.
+    pub fn is_weighted(&self) -> bool {
+        differ(&self.weights)
     }
 
     /// Sentences on queries without relevant documents, ties, and warnings.
@@ -291,6 +285,29 @@ impl Evaluation {
         }
         groups
     }
+}
+
+/// The mean of a metric over queries, from values and query weights: the only rule for means over queries. A query that
+/// the metric skips does not count. `None` if no query with a weight above 0 has a value.
+///
+/// ```
+/// use rankwise::metrics::weighted_mean;
+/// assert_eq!(weighted_mean([(Some(0.5), 1.0), (None, 5.0), (Some(1.0), 3.0)]), Some(0.875));
+/// ```
+pub fn weighted_mean(values: impl IntoIterator<Item = (Option<f64>, f64)>) -> Option<f64> {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (value, weight) in values {
+        if let Some(value) = value {
+            sum += weight * value;
+            weights += weight;
+        }
+    }
+    (weights > 0.0).then(|| sum / weights)
+}
+
+/// Whether weights are not all the same; equal weights change nothing.
+pub(crate) fn differ(weights: &[f64]) -> bool {
+    weights.windows(2).any(|pair| pair[0] != pair[1])
 }
 
 fn plural(n: usize, one: &'static str, many: &'static str) -> &'static str {

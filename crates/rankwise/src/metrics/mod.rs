@@ -44,7 +44,8 @@ pub use conventions::{
     ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, StopProbability, option_names,
 };
 pub(crate) use dcg::Dcg;
-pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists};
+pub(crate) use evaluate::differ;
+pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists, weighted_mean};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::{find, parse, parse_list};
 
@@ -191,6 +192,13 @@ impl MetricEntry {
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.card.name).chain(self.aliases.iter().copied())
     }
+}
+
+/// The least and, if there is one, the greatest value of a metric; no bounds for one that is not in the list.
+pub fn value_range(metric: &dyn Metric) -> (f64, Option<f64>) {
+    let name = metric.name();
+    let entry = METRICS.iter().find(|entry| name.split(['@', ':']).next() == Some(entry.card.name));
+    entry.map_or((f64::MIN, None), |entry| entry.range)
 }
 
 /// A parsed and checked specification of a metric.

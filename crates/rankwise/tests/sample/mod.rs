@@ -31,6 +31,7 @@ pub(super) fn findings(systems: &[&str], data: &[(&str, usize, usize)]) -> Findi
             values: &values[d],
             query_folds: &folds[d],
             query_ids: &ids[d],
+            query_weights: None,
         })
         .collect();
     let pooled = (data.len() > 1).then(|| pooled(&parts, &terms).unwrap());
@@ -111,6 +112,7 @@ fn data_findings(part: &DataValues<'_>, folds: usize, terms: &StandingTerms<'_>)
         folds,
         query_ids: part.query_ids.to_vec(),
         query_folds: part.query_folds.to_vec(),
+        query_weights: None,
         standing: standing(part, terms).unwrap(),
         systems: part.values.iter().map(system).collect(),
     }

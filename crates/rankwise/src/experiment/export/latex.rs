@@ -6,7 +6,7 @@ use super::{LEVEL, Section, SystemRow, four, notes, seconds, sections, tabulated
 const DAGGER: &str = r"$^\dagger$";
 
 /// One table per data set and one for all of them, the best values bold. A dagger marks systems that are worse than
-/// the best by the selection metric at the [`LEVEL`], with Holm's correction.
+/// the best by the selection metric at the [`LEVEL`], with Holm's correction for all pairs.
 pub fn latex(findings: &Findings, times: &Times) -> String {
     let mut text = format!(
         "% {}, made by Rankwise {}. Needs \\usepackage{{booktabs}}.\n",
@@ -72,7 +72,7 @@ fn caption(findings: &Findings, section: &Section<'_>) -> String {
     );
     if section.rows.iter().any(|row| row.worse) {
         caption += &format!(
-            " {DAGGER}: worse than the best by {} (paired randomisation test with Holm's correction, $p < {LEVEL}$).",
+            " {DAGGER}: worse than the best by {} (paired randomisation test with Holm's correction for all pairs, $p < {LEVEL}$).",
             escaped(&findings.selection)
         );
     }

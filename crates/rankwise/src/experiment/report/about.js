@@ -69,13 +69,12 @@ function dataCard({ name, summary, folds }) {
 }
 
 function drawData(body) {
-  body.replaceChildren(findings.data.length > 0 ? element("div", { class: "cards" }, findings.data.map(dataCard)) : sentence("There is no data set to show."));
+  body.replaceChildren(element("div", { class: "cards" }, findings.data.map(dataCard)));
 }
 
 // ---- Expectations ----
 
 function drawExpectations(body) {
-  if (findings.expectations.length === 0) return body.replaceChildren(sentence("The experiment file lists no expected figures."));
   const heads = ["Data", "System", "Metric", "Expected", "Within", "Found", "Off by", "Met", "Source"];
   const rows = findings.expectations.map((e) => element("tr", { class: e.met ? null : "failed" },
     element("td", { class: "text" }, e.data), element("td", { class: "text" }, e.system), element("td", { class: "text" }, e.metric),
@@ -93,14 +92,15 @@ function drawExpectations(body) {
 
 function drawMethod(body) {
   const conventions = Object.entries(findings.conventions).map(([name, value]) => fact(name, formatShort(value)));
-  const comparison = views.map((view) => view.standing.against_best).find(Boolean);
+  const comparison = views.map((view) => view.standing.all_pairs).find(Boolean);
   const peak = times.peak_bytes ? `, at most ${Math.ceil(times.peak_bytes / 2 ** 20)} MiB of memory` : "";
   const sentences = [
     `The same experiment file, data, seed (${seed}) and version (Rankwise ${findings.version}) give the same figures, on any number of threads. Only times differ.`,
     findings.data.some((data) => data.systems.some((system) => system.trials.length > 0))
       && `Parameters were chosen by ${findings.selection} on validation queries only. All figures here are on test queries.`,
-    comparison && `Differences were tested with a two-sided paired randomisation test (${counted(comparison.permutations, "random sign assignment")} where there are too many to enumerate) with Holm’s correction. `
+    comparison && `Differences were tested with a two-sided paired randomisation test (${counted(comparison.permutations, "random sign assignment")} where there are too many to enumerate) with Holm’s correction for all pairs of systems, in every table here. `
       + `Confidence intervals are bootstrap percentiles over ${counted(comparison.resamples, "resample")} of the queries.`,
+    findings.data.some((data) => data.query_weights) && "Query weights count everywhere: means are weighted by them, and tests and confidence intervals are of the weighted means. Wins and losses count queries.",
     times.threads > 0 && `It ran on ${counted(times.threads, "thread")}, ${times.one_at_a_time ? "one job at a time" : "with jobs in parallel"}${peak}.`,
   ].filter(Boolean);
   body.replaceChildren(element("div", { class: "prose" }, sentences.map((text) => element("p", null, text))),

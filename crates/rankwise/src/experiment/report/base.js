@@ -148,10 +148,13 @@ function build(node, attributes, children) {
 
 const element = (tag, attributes, ...children) => build(document.createElement(tag), attributes, children);
 
-/** A table in a container of its own to scroll in. */
+/** A table in a container of its own to scroll in, with a hint where it is wider than the screen. */
 function scrollingTable(attributes, label, ...children) {
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+  const hint = element("p", { class: "hint", hidden: true, "aria-hidden": "true" }, "Scroll sideways to see all columns →");
+  const box = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
     element("table", attributes, ...children));
+  new ResizeObserver(() => { hint.hidden = box.scrollWidth <= box.clientWidth + 1; }).observe(box);
+  return element("div", { class: "table" }, hint, box);
 }
 
 const sentence = (text) => element("p", { class: "quiet" }, text);

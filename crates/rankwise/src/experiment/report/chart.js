@@ -78,6 +78,9 @@ const innerWidthOf = (width) => width - (width >= 620 ? 34 : 18);
 
 const textWidth = (text, size = 12) => text.length * size * 0.58;
 
+/** The least space between two labels of an axis. */
+const LABEL_GAP = 6;
+
 /**
  * An empty chart with grid and axes. `x` and `y` are { range, log, title, ticks, format, line }; marks go into `area`.
  * The drawing scales with its container, so that it prints at any width.
@@ -97,10 +100,10 @@ function chart({ width, height, label, x, y, right = 12, top = 12 }) {
     grid.append(shape("line", { x1: left, x2: width - right, y1: at, y2: at }),
       shape("text", { x: left - 7, y: at, dy: "0.32em", "text-anchor": "end" }, yFormat(tick)));
   }
-  for (const tick of x.ticks ?? toX.ticks) {
-    const text = (x.format ?? formatShort)(tick);
-    grid.append(shape("line", { class: "tick", x1: toX(tick), x2: toX(tick), y1: bottom, y2: bottom + 4 }),
-      shape("text", { x: toX(tick), y: bottom + 17, "text-anchor": "middle" }, text));
+  const ticks = (x.ticks ?? toX.ticks).map((tick) => ({ at: toX(tick), text: (x.format ?? formatShort)(tick) }));
+  for (const { at } of ticks) grid.append(shape("line", { class: "tick", x1: at, x2: at, y1: bottom, y2: bottom + 4 }));
+  for (const { at, text, anchor } of readableLabels(ticks, width)) {
+    grid.append(shape("text", { x: at, y: bottom + 17, "text-anchor": anchor }, text));
   }
   if (x.line !== false) grid.append(shape("line", { class: "base", x1: left, x2: width - right, y1: bottom, y2: bottom }));
   if (x.title) grid.append(shape("text", { class: "axis", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, x.title));
@@ -108,6 +111,27 @@ function chart({ width, height, label, x, y, right = 12, top = 12 }) {
   const node = shape("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label,
     style: `max-width:${width}px` }, grid, area);
   return { node, area, x: toX, y: toY, left, bottom, right: width - right, top };
+}
+
+/**
+ * The labels of an axis that can be read: those at the ends first, then each one that keeps its distance from all
+ * before it. A label that would stand out of the drawing at the right ends there.
+ */
+function readableLabels(ticks, width) {
+  const box = ({ at, text }) => {
+    const half = textWidth(text, 11) / 2;
+    const end = at + half > width ? width : at + half;
+    return { left: end - 2 * half, right: end };
+  };
+  const inOrder = ticks.length > 2 ? [ticks[0], ticks.at(-1), ...ticks.slice(1, -1)] : ticks;
+  const kept = [];
+  for (const tick of inOrder) {
+    const own = box(tick);
+    if (kept.some(({ left, right }) => own.left < right + LABEL_GAP && own.right > left - LABEL_GAP)) continue;
+    const pushed = tick.at + textWidth(tick.text, 11) / 2 > width;
+    kept.push({ ...own, text: tick.text, at: pushed ? width : tick.at, anchor: pushed ? "end" : "middle" });
+  }
+  return kept;
 }
 
 function linePath(points) {
@@ -129,6 +153,43 @@ function spread(wanted, gap, low, high) {
     next = placed[i] - gap;
   }
   return placed;
+}
+
+// ---- Charts as files ----
+
+/** What a style sheet says of a mark, to be written into the mark itself. */
+const DRAWN_BY = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-family", "font-size", "font-weight", "visibility"];
+
+/** A chart as a file of its own, with the page's colours as they are now. */
+function standalone(node) {
+  const copy = node.cloneNode(true);
+  const [{ width, height }, originals] = [node.viewBox.baseVal, [...node.querySelectorAll("*")]];
+  [...copy.querySelectorAll("*")].forEach((mark, i) => {
+    const style = getComputedStyle(originals[i]);
+    mark.removeAttribute("class");
+    mark.setAttribute("style", DRAWN_BY.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    for (const name of ["data-tip", "data-system", "tabindex"]) mark.removeAttribute(name);
+  });
+  for (const name of ["class", "style", "tabindex", "aria-valuemin", "aria-valuemax", "aria-valuenow", "aria-valuetext"]) copy.removeAttribute(name);
+  const size = { xmlns: SVG, width, height, role: "img" };
+  for (const [name, value] of Object.entries(size)) copy.setAttribute(name, value);
+  const page = getComputedStyle(document.documentElement).getPropertyValue("--panel");
+  copy.prepend(shape("title", null, node.getAttribute("aria-label")), shape("rect", { width, height, style: `fill:${page}` }));
+  return new XMLSerializer().serializeToString(copy);
+}
+
+const fileName = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}@.-]+/gu, "-").replace(/^[-.]+|-+$/g, "").slice(0, 100) || "chart";
+
+/** A button that saves the chart of the figure it stands in. */
+function saveButton() {
+  const save = (event) => {
+    const node = event.currentTarget.closest(".figure, .small").querySelector("svg.chart");
+    const address = URL.createObjectURL(new Blob([standalone(node)], { type: "image/svg+xml" }));
+    const link = element("a", { href: address, download: `${fileName(`${findings.name} ${node.getAttribute("aria-label")}`)}.svg` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  };
+  return element("button", { type: "button", class: "save", onclick: save, "aria-label": "Save this chart as SVG" }, "SVG ↓");
 }
 
 // ---- Tooltips: explain the mark under the pointer or in focus ----

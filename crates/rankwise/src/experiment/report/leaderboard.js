@@ -1,12 +1,9 @@
 // Systems side by side: the leaderboards, and every pair of systems.
 
-/** Adjusted p of every system against the best one, by system number. */
-function pAgainstBest(standing) {
-  const p = new Map();
-  for (const pair of standing.against_best?.pairs ?? []) {
-    p.set(standing.order[pair.system === 0 ? pair.against : pair.system], pair.p_permutation_holm);
-  }
-  return p;
+/** p of every system against the best one, by system number, adjusted for all pairs as in the matrix. */
+function pAgainstBest({ order, all_pairs: comparison }) {
+  const withBest = (comparison?.pairs ?? []).filter(({ against }) => against === 0);
+  return new Map(withBest.map((pair) => [order[pair.system], pair.p_permutation_holm]));
 }
 
 /** The main result of a table, in a sentence. */
@@ -43,7 +40,7 @@ function systemCell(view, system, best, p) {
     element("span", { class: "swatch", style: `background:${look(system).colour}` }),
     element("span", { class: "system", title: systems[system].title }, systems[system].name),
     system === best && tag("best", `Highest mean of ${findings.selection}`, "good"),
-    p.get(system) >= LEVEL && tag("≈ best", `Not significantly behind the best: p ≥ ${LEVEL} with Holm’s correction`),
+    p.get(system) >= LEVEL && tag("≈ best", `Not significantly behind the best: p ≥ ${LEVEL} with Holm’s correction for all pairs`),
     isExternal(system) && tag("external", "Scores read from files"),
     wasCutShort(view, system) && tag("cut short", "A time limit ended training early, so the result depends on the clock", "warn"),
     failed && tag("failed", "See the failures at the top", "bad"));
@@ -64,7 +61,7 @@ function leaderboardColumns(view, p) {
   const middle = (system) => standing.means[system]?.[selectionIndex] ?? null;
   const known = standing.intervals.filter((interval) => interval !== null);
   const toX = scale(airy(known.flatMap(({ low, high }) => [low, high]), { air: 0.02 }), 4, 116);
-  const confidence = standing.against_best ? `${Math.round(standing.against_best.confidence * 100)} % ` : "";
+  const confidence = standing.all_pairs ? `${Math.round(standing.all_pairs.confidence * 100)} % ` : "";
   const intervalCell = (system) => {
     const interval = standing.intervals[system];
     if (!interval || middle(system) === null) return element("td", { class: "range" }, "–");
@@ -169,9 +166,6 @@ function pairCell(pair, row, column, greatest, roomy) {
 function drawMatrix(body, view) {
   const { order } = view.standing;
   const pairs = pairTable(view.standing);
-  if (!view.standing.all_pairs || order.length < 2) {
-    return body.replaceChildren(sentence("Fewer than two systems have results here, so there is nothing to compare."));
-  }
   const roomy = order.length <= ROOMY_MATRIX;
   const name = (place) => systems[order[place]].name;
   const greatest = most(view.standing.all_pairs.pairs.map((pair) => Math.abs(pair.difference)));

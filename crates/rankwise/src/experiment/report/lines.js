@@ -78,12 +78,12 @@ function depthTable(view, depths) {
       depths.map(([k]) => element("th", { scope: "col" }, `@${k}`)))), element("tbody", null, rows)));
 }
 
+const hasCurves = (view) => ndcgDepths().length > 1 && view.standing.order.length > 0;
+
 function drawCurves(body, view, width) {
   const depths = ndcgDepths();
-  if (depths.length < 2) return body.replaceChildren(sentence("NDCG was computed at fewer than two depths, so there is no curve to draw."));
-  if (view.standing.order.length === 0) return body.replaceChildren(sentence("No system has results here."));
   const place = element("div", { class: "figure" });
-  const draw = () => place.replaceChildren(depthChart(view, depths, innerWidthOf(width)));
+  const draw = () => place.replaceChildren(saveButton(), depthChart(view, depths, innerWidthOf(width)));
   draw();
   const more = view.standing.order.length > LINES_AT_FIRST
     && sentence(`The best ${LINES_AT_FIRST} of ${view.standing.order.length} systems are drawn at first; press a name to show or hide its line.`);
@@ -91,6 +91,12 @@ function drawCurves(body, view, width) {
 }
 
 // ---- Training curves ----
+
+/** The points of a curve, divided where its steps count from the beginning again. */
+function runsOf(points) {
+  const starts = points.map((_, i) => i).filter((i) => i === 0 || points[i][0] < points[i - 1][0]);
+  return starts.map((start, i) => points.slice(start, starts[i + 1]));
+}
 
 function trainingChart(name, what, curves, width) {
   const drawn = curves.map((curve) => ({ ...curve, points: curve.points.filter(([, value]) => isNumber(value)) }))
@@ -106,7 +112,7 @@ function trainingChart(name, what, curves, width) {
     const again = findings.repeats > 1 ? `, repeat ${repeat + 1}` : "";
     const [step, value] = points.at(-1);
     c.area.append(shape("g", { class: "thin" },
-      shape("path", { d: linePath(points.map(([x, y]) => [c.x(x), c.y(y)])) }),
+      shape("path", { d: runsOf(points).map((run) => linePath(run.map(([x, y]) => [c.x(x), c.y(y)]))).join("") }),
       marker("circle", c.x(step), c.y(value), 2.6, { "data-tip": `fold ${fold + 1}${again}: ${formatShort(value)} after step ${step}` })));
   }
   return smallFigure([element("b", null, name), ` ${what}`], c.node, width);
@@ -119,14 +125,19 @@ function smallWidth(width) {
 }
 
 function smallFigure(caption, node, width) {
-  return element("figure", { class: "small", style: `width:${width}px` }, element("figcaption", null, caption), node);
+  return element("figure", { class: "small", style: `width:${width}px` }, element("figcaption", null, element("span", null, caption), saveButton()), node);
 }
+
+/** What a curve shows, without numbers that differ from fold to fold, so that all folds share a chart. */
+const withoutNumbers = (what) => what.replace(/(?<=^|[\s(=])[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?=$|[\s),;:])/gi, "…");
+
+const hasTraining = (view) => view.data.systems.some(({ curves }) =>
+  curves.some(({ points }) => points.some(([, value]) => isNumber(value))));
 
 function drawTraining(body, view, width) {
   const figures = view.data.systems.flatMap(({ curves }, system) =>
-    [...groupBy(curves, ({ what }) => what)].map(([what, group]) => trainingChart(systems[system].name, what, group, smallWidth(width))));
-  const drawn = figures.filter(Boolean);
-  body.replaceChildren(drawn.length > 0 ? element("div", { class: "multiples" }, drawn) : sentence("No learner reported its training progress."));
+    [...groupBy(curves, ({ what }) => withoutNumbers(what))].map(([what, group]) => trainingChart(systems[system].name, what, group, smallWidth(width))));
+  body.replaceChildren(element("div", { class: "multiples" }, figures.filter(Boolean)));
 }
 
 // ---- Time against accuracy ----
@@ -156,12 +167,17 @@ function timeAxis(seconds) {
     ticks: round ? ticks : undefined, format: round ? (tick) => TIME_TICKS.get(tick) : formatSeconds };
 }
 
-function drawTimes(body, view, width) {
+/** Systems with a training time and a value. */
+function timedSystems(view) {
   const { order, means } = view.standing;
-  const timed = order.map((system) => ({ system, seconds: trainSeconds(view, system), value: means[system][selectionIndex] }))
+  return order.map((system) => ({ system, seconds: trainSeconds(view, system), value: means[system][selectionIndex] }))
     .filter(({ seconds, value }) => isNumber(seconds) && isNumber(value))
     .map((point) => ({ ...point, seconds: Math.max(point.seconds, 1e-4) }));
-  if (timed.length === 0) return body.replaceChildren(sentence("No system here has a training time."));
+}
+
+function drawTimes(body, view, width) {
+  const { order } = view.standing;
+  const timed = timedSystems(view);
   const c = chart({ width: innerWidthOf(width), height: Math.min(420, Math.max(260, width * 0.5)), top: 26, right: 20,
     label: `${findings.selection} against training time on ${view.name}`,
     x: timeAxis(timed.map(({ seconds }) => seconds)),
@@ -179,7 +195,7 @@ function drawTimes(body, view, width) {
   }
   const untimed = order.filter((system) => !timed.some((point) => point.system === system)).map((system) => systems[system].name);
   body.replaceChildren(...[
-    element("div", { class: "figure" }, c.node),
+    element("div", { class: "figure" }, saveButton(), c.node),
     untimed.length > 0 && sentence(`Without a training time: ${untimed.join(", ")}.`),
     !times.one_at_a_time && sentence("Jobs ran in parallel and shared the machine, so compare times only roughly."),
   ].filter(Boolean));

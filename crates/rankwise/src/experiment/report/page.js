@@ -5,24 +5,35 @@ const overallSections = [
     about: "Best first. The highest value of each column is bold; ≈ marks systems that are not significantly behind the best. Press a heading to sort." },
 ];
 
-/** Sections that show the view chosen; those with `single` make sense for one data set only. */
+const areCompared = (view) => view.standing.order.length > 1;
+
+/**
+ * Sections that show the view chosen; those with `single` make sense for one data set only. A section is left out where
+ * `has` says that it would be empty.
+ */
 const viewSections = [
-  { id: "curves", title: "NDCG by depth", short: "NDCG", draw: drawCurves, about: "Mean NDCG of the top k documents, for each k." },
-  { id: "wins", title: "Wins and losses", short: "Wins", draw: drawWins, about: "Each bar is a query: above the line the system is better than the baseline, below it is worse." },
-  { id: "significance", title: "Significance of differences", short: "Significance", draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test, with Holm’s correction for all pairs.` },
-  { id: "parameters", title: "Parameters", single: true, draw: drawSearch, about: "Each dot is a setting tried on one fold; the line shows their mean, and triangles mark chosen values." },
-  { id: "training", title: "Training", single: true, draw: drawTraining, about: "A thin line per fold." },
-  { id: "times", title: "Time and accuracy", short: "Time", draw: drawTimes, about: "Higher is better; further left is faster." },
-  { id: "worst", title: "Worst queries", single: true, draw: drawWorst, about: "Labels of the top documents as ranked by the system, and of an ideal ranking. Open a query to see its documents." },
+  { id: "curves", title: "NDCG by depth", short: "NDCG", has: hasCurves, draw: drawCurves, about: "Mean NDCG of the top k documents, for each k." },
+  { id: "wins", title: "Wins and losses", short: "Wins", has: areCompared, draw: drawWins, about: "Each bar is a query: above the line the system is better than the baseline, below it is worse." },
+  { id: "significance", title: "Significance of differences", short: "Significance", has: (view) => areCompared(view) && view.standing.all_pairs !== null, draw: drawMatrix, about: `Difference of the means of ${findings.selection}, row minus column, and p of the paired randomisation test, with Holm’s correction for all pairs.` },
+  { id: "parameters", title: "Parameters", single: true, has: (view) => learnedSystems(view).length > 0, draw: drawSearch, about: "Each dot is a setting tried on one fold; the line shows their mean, and triangles mark chosen values." },
+  { id: "training", title: "Training", single: true, has: hasTraining, draw: drawTraining, about: "A thin line per fold." },
+  { id: "times", title: "Time and accuracy", short: "Time", has: (view) => timedSystems(view).length > 0, draw: drawTimes, about: "Higher is better; further left is faster." },
+  { id: "worst", title: "Worst queries", single: true, has: (view) => systemsWithQueries(view).length > 0, draw: drawWorst, about: "Queries without relevant documents are left out. Labels of the top documents as ranked by the system, and of an ideal ranking. Open a query to see its documents." },
 ];
 
 const backgroundSections = [
-  { id: "data", title: "Data", draw: drawData, about: "Sizes and labels of the data sets, after preparation." },
-  { id: "expectations", title: "Expected figures", short: "Expected", draw: drawExpectations, about: "Expected means of the folds’ means, from the experiment file." },
+  { id: "data", title: "Data", has: () => findings.data.length > 0, draw: drawData, about: "Sizes and labels of the data sets, after preparation." },
+  { id: "expectations", title: "Expected figures", short: "Expected", has: () => findings.expectations.length > 0, draw: drawExpectations, about: "Expected means of the folds’ means, from the experiment file." },
   { id: "reproduce", title: "How to reproduce this", short: "Reproduce", draw: drawMethod },
 ];
 
 const byId = (id) => document.getElementById(id);
+
+/** Whether a section has something to show; all data sets together show what any of them has. */
+function isShown({ has, single }, view) {
+  if (!has) return true;
+  return single && !view.data ? views.some((other) => other.data && has(other)) : has(view);
+}
 
 /** A section drawn into the page; `id` only where it is not a copy for print. */
 function drawSection(parent, { id, title, about, single, draw }, view, width, copy = false) {
@@ -35,13 +46,14 @@ function drawSection(parent, { id, title, about, single, draw }, view, width, co
 
 function drawGroup(id, sections, view) {
   byId(id).replaceChildren();
-  for (const section of sections) drawSection(byId(id), section, view);
+  for (const section of sections.filter((one) => isShown(one, view))) drawSection(byId(id), section, view);
 }
 
 /** Radio buttons rather than tabs: the browser itself makes them work from the keyboard. */
 function drawChooser() {
   const pick = (event) => {
     choose("data", event.target.value);
+    drawContents();
     drawViews();
   };
   const options = views.map((view) => element("label", null,
@@ -63,10 +75,12 @@ function jump(id) {
 }
 
 function drawContents() {
-  const shown = [...overallSections, ...(views.length > 0 ? viewSections : []), ...backgroundSections];
+  const view = chosenView();
+  const shown = [...overallSections, ...(view ? viewSections : []), ...backgroundSections].filter((section) => isShown(section, view));
   const link = ({ id, title, short = title }) => element("a", { href: `#at=${id}`, "data-jump": id }, short);
   byId("contents").replaceChildren(element("div", { class: "links" }, shown.map(link)),
     element("button", { type: "button", id: "theme", onclick: flipTheme }));
+  showTheme();
 }
 
 // ---- Light and dark ----
@@ -93,7 +107,7 @@ function drawForPrint() {
   byId("printed").replaceChildren();
   for (const view of views.filter((other) => other !== chosenView())) {
     byId("printed").append(element("h2", { class: "view-name" }, view.name));
-    const sections = viewSections.filter(({ single }) => view.data || !single);
+    const sections = viewSections.filter((section) => (view.data || !section.single) && isShown(section, view));
     for (const section of sections) drawSection(byId("printed"), section, view, PAPER_WIDTH, true);
   }
 }
@@ -101,7 +115,6 @@ function drawForPrint() {
 function drawAll() {
   drawHeader(byId("top"));
   drawContents();
-  showTheme();
   drawGroup("overall", overallSections);
   drawChooser();
   drawViews();

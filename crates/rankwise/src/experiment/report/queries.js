@@ -87,7 +87,6 @@ function scoreline({ wins, ties, losses }) {
 
 function drawWins(body, view, width) {
   const { order } = view.standing;
-  if (order.length < 2) return body.replaceChildren(sentence("Fewer than two systems have results here, so there is nothing to compare."));
   const place = element("div", { class: "figure" });
   const pair = {};
   pair.base = chosenSystem("base", view, defaultBaseline(view));
@@ -97,7 +96,7 @@ function drawWins(body, view, width) {
     const rows = differences(view, pair.system, pair.base);
     if (rows.length === 0) return place.replaceChildren(sentence("There is no query on which both systems have a value."));
     const readout = element("output", { class: "readout" }, "Point at the chart, or move through it with the arrow keys.");
-    place.replaceChildren(scoreline(scoreCounts(rows)), differenceChart(rows, ours, theirs, innerWidthOf(width), readout), readout);
+    place.replaceChildren(saveButton(), scoreline(scoreCounts(rows)), differenceChart(rows, ours, theirs, innerWidthOf(width), readout), readout);
   };
   // Both are stored together, since the default of each depends on the other.
   const pick = (key) => (value) => {
@@ -135,9 +134,10 @@ function worstQuery(data, worst, greatest) {
     scrollingTable(null, "Documents as ranked", element("thead", null, element("tr", null, head)), element("tbody", null, rows)));
 }
 
+const systemsWithQueries = (view) => view.standing.order.filter((system) => view.data.systems[system].worst.length > 0);
+
 function drawWorst(body, view) {
-  const withQueries = view.standing.order.filter((system) => view.data.systems[system].worst.length > 0);
-  if (withQueries.length === 0) return body.replaceChildren(sentence("No rankings were kept here."));
+  const withQueries = systemsWithQueries(view);
   const greatest = most([0, ...view.data.summary.grades.map(([grade]) => grade)]);
   const place = element("div");
   const current = () => {

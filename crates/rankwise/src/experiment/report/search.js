@@ -54,14 +54,18 @@ function chosenTable(chosen) {
       element("tbody", null, rows)));
 }
 
-function drawSearch(body, view, width) {
-  const learned = systems.map((_, system) => system).filter((system) => {
+/** Systems that were trained here, with given or chosen settings. */
+function learnedSystems(view) {
+  return systems.map((_, system) => system).filter((system) => {
     const { trials, chosen } = view.data.systems[system];
     return trials.length + chosen.length > 0;
   });
+}
+
+function drawSearch(body, view, width) {
+  const learned = learnedSystems(view);
   const searched = learned.filter((system) => view.data.systems[system].trials.length > 0);
   const none = searched.length === 0 ? sentence("No parameters were searched: every system used its given settings.") : null;
-  if (learned.length === 0) return body.replaceChildren(none);
   const named = systems.findIndex(({ name }) => name === choices.get("search"));
   const first = view.standing.order.find((system) => searched.includes(system)) ?? learned[0];
   const place = element("div");

@@ -33,6 +33,22 @@ fn mistakes_are_rejected_with_their_place_and_the_nearest_name() {
     assert!(refusal(&format!("{SMALL}{expect}")).contains("unknown system in [[expect]] `y`"));
 }
 
+/// `results/NAME` must be a new directory within `results`.
+#[test]
+fn a_name_that_leads_out_of_its_directory_is_rejected() {
+    let long = "x".repeat(201);
+    for name in ["..", ".", "", "a/b", "../x", "a\\\\b", "a\\nb", "a\\u0000b", &long] {
+        let name = format!("name = \"{name}\"\n");
+        let message = refusal(&SMALL.replace("name = \"x\"\n", &name));
+        assert!(message.starts_with("x.toml: `name` "), "{message}");
+        let message = refusal(&SMALL.replace("name = \"d\"\n", &name));
+        assert!(message.contains(": its `name` "), "{message}");
+    }
+    for name in ["...", ".x", "a b", "é", "a..b"] {
+        Spec::parse(&SMALL.replace("name = \"x\"", &format!("name = \"{name}\"")), "x.toml").unwrap();
+    }
+}
+
 #[test]
 fn paths_are_relative_to_the_directory_of_the_file() {
     let mut spec = Spec::parse(
@@ -83,4 +99,127 @@ fn every_experiment_file_of_the_repository_loads() {
     let files = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
     let specs: Vec<Spec> = files.map(|path| Spec::load(path).unwrap_or_else(|e| panic!("{e}"))).collect();
     assert!(specs.len() >= 9, "only {} experiment files were found", specs.len());
+}
+
+/// An experiment with every key.
+const FULL: &str = r#"name = "x"
+title = "A title"
+about = "About it"
+seed = 7
+repeats = 2
+selection = "ndcg@10"
+metrics = "ndcg@1..10,map,p@5"
+preset = "letor"
+conventions = { threshold = 2, ties = "worst" }
+baseline = "other"
+time_limit = 2.5
+one_at_a_time = true
+[search]
+method = "halving"
+draws = 9
+keep_one_in = 3
+first_fraction = 0.25
+[[data]]
+name = "synthetic"
+synth = { shape = "mslr", queries = 20, documents = 4, features = 4, seed = 3 }
+k = 5
+normalize = "log,z-score"
+clean = "zero-rows,conflicts"
+[[data]]
+name = "table"
+files = ["a.csv", "b.csv"]
+group = false
+source = "from somewhere"
+columns = { label = "rel", query = "session", ignore = ["url"] }
+first_id = 1
+[[data]]
+name = "folds"
+[[data.folds]]
+train = ["1.txt", "2.txt"]
+valid = ["3.txt"]
+test = ["4.txt"]
+[[learner]]
+name = "regression"
+label = "ridge"
+set = { ridge = 0.5 }
+[[learner]]
+name = "lambda-mart"
+grid = { num_leaves = [7, 31], learning_rate = { from = 1e-3, to = 1.0, log = true } }
+[[external]]
+name = "other"
+title = "Another tool"
+scores = "{data}/{fold}.txt"
+times = "{data}.csv"
+[[expect]]
+data = "table"
+system = "ridge"
+metric = "map"
+value = 0.4
+within = 0.01
+source = "a paper"
+"#;
+
+const PIECES: &[&[u8]] = &[
+    b"\n",
+    b"\"",
+    b"'",
+    b"=",
+    b"[",
+    b"]",
+    b"[[",
+    b"]]",
+    b"{",
+    b"}",
+    b",",
+    b".",
+    b"..",
+    b"/",
+    b"#",
+    b"-",
+    b"0",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"1e9",
+    b"9223372036854775807",
+    b"-1",
+    b"true",
+    b"\"\"",
+    b"\\u0000",
+    b"\xff",
+    b"name",
+    b"grid",
+    b"@",
+    b"ndcg@",
+];
+
+/// Whatever is in an experiment file, it is read or refused with its place; the settings to try are bounded.
+#[test]
+fn damaged_experiment_files_never_cause_a_panic() {
+    let cases = std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000);
+    Spec::parse(FULL, "x.toml").unwrap();
+    let (mut random, mut accepted, mut refused) = (crate::rng::stream(30, &[1]), 0, 0);
+    for _ in 0..cases {
+        let bytes = crate::data::files::fuzz::damaged(FULL.as_bytes(), PIECES, &mut random);
+        let text = String::from_utf8_lossy(&bytes);
+        let spec = match Spec::parse(&text, "x.toml") {
+            Ok(spec) => spec,
+            Err(error) => {
+                refused += 1;
+                let message = error.to_string();
+                assert!(message.starts_with("x.toml:") && message.len() < 3_000, "{message:?}");
+                if let Some(place) = error.place() {
+                    let line = text.split('\n').nth(place.line as usize - 1).map_or(0, str::len) as u64;
+                    assert!(place.column <= line + 1, "{message} in {text}");
+                }
+                continue;
+            }
+        };
+        accepted += 1;
+        for learner in &spec.learners {
+            let settings = super::super::search::settings(&spec.search, &learner.grid, spec.seed);
+            assert!(settings.is_ok_and(|s| s.len() <= 100_000) || !learner.grid.is_empty());
+        }
+    }
+    assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
 }
