@@ -62,6 +62,11 @@ fn runs_are_evaluated_as_trec_eval_does_unless_asked_otherwise() {
     assert_eq!(by_input, (0.5 + 0.5) / 3.0);
     assert_eq!(mean("eval one.run qrels.txt --metrics mrr --preset default --json"), (0.75 + 0.5) / 3.0);
     assert!(place.ok("eval one.run qrels.txt").contains("preset trec"));
+    assert_eq!(
+        place.ok("eval qrels.txt one.run"),
+        place.ok("eval one.run qrels.txt"),
+        "as trec_eval takes them"
+    );
     assert!(place.ok("compare one.run two.run qrels.txt").contains("preset trec"));
     assert!(place.ok("compare one.run two.run qrels.txt --preset ranx").contains("preset ranx"));
 }

@@ -132,7 +132,11 @@ impl Eval {
             ),
         };
         let mut opened = open_all(&[system, file])?.into_iter();
-        let (mut system, file) = opened.next().zip(opened.next()).context("two files were opened")?;
+        let (mut system, mut file) = opened.next().zip(opened.next()).context("two files were opened")?;
+        // trec_eval takes the qrels first.
+        if given.is_none() && (system.content, file.content) == (Content::Qrels, Content::Run) {
+            std::mem::swap(&mut system, &mut file);
+        }
         match given {
             // A flag overrides the detected content.
             Some((_, content)) => system.content = content,

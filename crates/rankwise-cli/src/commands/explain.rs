@@ -84,7 +84,7 @@ impl Explain {
         let explainer = Explainer::new(&ranker.model)?;
         let scores = ranker.model.scores(&data)?;
         let documents = self.documents(&data, &scores)?;
-        let mut progress = ProgressBar::new("explaining documents", &Stop::default());
+        let mut progress = ProgressBar::new("explain", &Stop::default());
         if csv {
             let path = self.output.as_deref().unwrap_or(Path::new("-"));
             let scores: Vec<f64> = documents.iter().map(|&document| scores[document]).collect();

@@ -59,7 +59,7 @@ impl Importance {
         let metric = self.metric_args.metric(&self.metric)?;
         let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
         let permutation = Permutation { metric, repeats: self.repeats as usize, seed: self.seed };
-        let mut progress = ProgressBar::new("shuffling features", &Stop::default());
+        let mut progress = ProgressBar::new("importance", &Stop::default());
         let shuffled = permutation.importance(&ranker.model, &data, &mut progress)?;
         drop(progress);
         let found = Found { shuffled, splits: splits(&ranker.model) };

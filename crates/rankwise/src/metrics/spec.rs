@@ -22,6 +22,9 @@ use crate::error::{Error, Result};
 
 /// The most metrics a range such as `ndcg@1..10` may stand for.
 const MOST_CUTS: usize = 1000;
+/// What `official` stands for: the metrics that trec_eval prints if none are named, without `gm_map`.
+const OFFICIAL: &str =
+    "num-q,num-ret,num-rel,num-rel-ret,map,r-precision,bpref,mrr,iprec,p@5,10,15,20,30,100,200,500,1000";
 /// The conventions that every metric depends on.
 const COMMON_OPTIONS: [&str; 3] = ["empty", "ties", "scores"];
 /// Options of other tools that mean the cut `k`.
@@ -51,13 +54,18 @@ pub fn parse(spec: &str, conventions: &Conventions) -> Result<Box<dyn Metric>> {
 
 /// Metrics separated by commas, in the order named. A range of cuts stands for one metric per cut, and a number
 /// alone repeats the metric before it at that cut: `ndcg@5,10` is `ndcg@5,ndcg@10`. `iprec` without a level of recall
-/// stands for the eleven levels 0, 0.1, … and 1.
+/// stands for the eleven levels 0, 0.1, … and 1, and `official` for the metrics that trec_eval prints by default.
 pub fn parse_list(specs: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metric>>> {
     conventions.check()?;
     let mut metrics = Vec::new();
     let mut repeatable: Option<Head<'_>> = None;
     for text in split_outside_parentheses(specs) {
         let text = text.trim();
+        if text == "official" {
+            metrics.extend(parse_list(OFFICIAL, conventions)?);
+            repeatable = None;
+            continue;
+        }
         let spec = match &repeatable {
             Some(head) if is_number(text) || head.entry.levels && is_decimal(text) => {
                 Spec { head: Head { cuts: Some(text), ..head.clone() }, options: Vec::new() }
@@ -540,6 +548,52 @@ mod tests {
         }
     }
 
+    /// Damaged specifications are refused in a sentence, or name metrics whose names are read back.
+    #[test]
+    fn damaged_specs_never_cause_a_panic() {
+        let pieces: &[&[u8]] = &[
+            b"@",
+            b"_",
+            b".",
+            b"..",
+            b",",
+            b":",
+            b"=",
+            b"(",
+            b")",
+            b"0.5",
+            b"10",
+            b"-",
+            b"NaN",
+            b"1e9",
+            "é".as_bytes(),
+        ];
+        let seeds = "ndcg@10:gain=linear|iprec_at_recall_0.10,0.5|RBP(rel=2,p=0.5)@10,AP|p@1..5:t=2|NDCG:top=10;type=Exp|rbp.95";
+        let seeds: Vec<&str> = seeds.split('|').collect();
+        let mut random = crate::rng::stream(12, &[]);
+        let cases = std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
+        let (mut accepted, mut refused) = (0_u64, 0_u64);
+        for case in 0..cases {
+            let seed = seeds[case % seeds.len()].as_bytes();
+            let bytes = crate::data::files::fuzz::damaged(seed, pieces, &mut random);
+            let spec = String::from_utf8_lossy(&bytes);
+            match parse_list(&spec, &Conventions::default()) {
+                Ok(metrics) => {
+                    accepted += 1;
+                    for name in metrics.iter().map(|m| m.name()) {
+                        assert_eq!(names(&name), [&*name], "{spec}");
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    let message = error.to_string();
+                    assert!(message.len() < 800 && !message.contains(char::is_control), "{message:?}");
+                }
+            }
+        }
+        assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
+    }
+
     #[test]
     fn a_list_of_cuts_repeats_the_metric() {
         assert_eq!(names("ndcg_cut.5,10,map"), ["ndcg@5", "ndcg@10", "map"]);
@@ -552,6 +606,11 @@ mod tests {
         assert!(refusal("RBP(p=0.8)10").contains("write `@k`"));
         assert!(refusal("bpref_10").contains("takes no `@k`"));
         assert_eq!(names("iprec@0.1,0.5,map"), ["iprec@0.1", "iprec@0.5", "map"]);
+        let official = names("official,err");
+        assert_eq!(
+            (official.len(), &*official[5], &*official[27], &*official[28]),
+            (29, "r-precision", "p@1000", "err")
+        );
         assert_eq!((names("iprec_at_recall").len(), &*names("iprec")[3]), (11, "iprec@0.3"));
         for (level, found) in [("iprec@10", "`10`"), ("iprec@-0.5", "`-0.5`"), ("iprec@NaN", "`NaN`")] {
             let message = refusal(level);

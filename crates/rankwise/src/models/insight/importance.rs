@@ -83,7 +83,7 @@ impl Permutation {
         let mut used = model.shape().used_columns();
         // Columns that the data lacks are 0 for all documents, shuffled or not.
         used[data.width()..].fill(false);
-        let steps = Steps::new(watch, used.iter().filter(|used| **used).count(), &self.metric.name());
+        let steps = Steps::new(watch, used.iter().filter(|used| **used).count());
         let drops: Result<Vec<Drop>> = used
             .into_par_iter()
             .enumerate()
@@ -157,7 +157,6 @@ impl Permutation {
 struct Steps<'a> {
     watch: Mutex<Watched<'a>>,
     total: u64,
-    what: String,
 }
 
 struct Watched<'a> {
@@ -167,9 +166,9 @@ struct Watched<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn new(watch: &'a mut (dyn Watch + Send), total: usize, metric: &str) -> Self {
+    fn new(watch: &'a mut (dyn Watch + Send), total: usize) -> Self {
         let watch = Mutex::new(Watched { watch, done: 0, largest: f64::NEG_INFINITY });
-        Steps { watch, total: total as u64, what: format!("largest drop of {metric}") }
+        Steps { watch, total: total as u64 }
     }
 
     /// Counts one more feature with this drop. Fails if a stop was requested.
@@ -178,7 +177,7 @@ impl<'a> Steps<'a> {
         watched.done += 1;
         watched.largest = watched.largest.max(drop.mean);
         let (done, value) = (watched.done, watched.largest);
-        watched.watch.step(Progress { done, total: Some(self.total), what: &self.what, value });
+        watched.watch.step(Progress { done, total: Some(self.total), what: "largest drop", value });
         match watched.watch.stop().requested() {
             true => Err(Error::interrupted("stopped before the importance of every feature was known")),
             false => Ok(drop),

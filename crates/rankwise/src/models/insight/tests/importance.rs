@@ -166,7 +166,7 @@ fn every_feature_that_is_used_is_a_step() {
     let counts: Vec<_> = kept.steps.iter().map(|step| (step.0, step.1)).collect();
     assert_eq!(counts, [(1, Some(2)), (2, Some(2))], "feature 2 has no weight");
     let largest = found.drops.iter().map(|drop| drop.mean).fold(f64::MIN, f64::max);
-    assert_eq!((&*kept.steps[1].2, kept.steps[1].3), ("largest drop of mrr", largest));
+    assert_eq!((&*kept.steps[1].2, kept.steps[1].3), ("largest drop", largest));
     let mut stopped = Kept { at_once: true, ..Kept::default() };
     let error = permutation("mrr", 20, 7).importance(&model, &data, &mut stopped).unwrap_err();
     assert_eq!(error.kind(), crate::ErrorKind::Interrupted);
