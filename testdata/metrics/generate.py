@@ -3,7 +3,7 @@
     python -m venv .venv && .venv/bin/pip install -r testdata/metrics/requirements.txt
     .venv/bin/python testdata/metrics/generate.py
 
-writes answers.json beside this file: `sets` of queries, and `answers`, one per tool and metric, with a value per
+writes answers.json beside this file (trec.py then writes trec-answers.json): `sets` of queries, and `answers`, one per tool and metric, with a value per
 query (null if the tool has none). crates/rankwise/tests/metrics_stored.rs compares them with our presets.
 """
 
@@ -154,7 +154,7 @@ def main():
 
     def store(tool, preset, name, measure, values, tolerance=1e-9):
         answers.append(
-            {"tool": tool, "preset": preset, "set": name, "measure": measure, "tolerance": tolerance, "values": values}
+            {"tool": tool, "preset": preset, "set": name, "metric": measure, "tolerance": tolerance, "values": values}
         )
 
     for name in ["graded", "binary", "shares"]:

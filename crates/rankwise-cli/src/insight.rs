@@ -66,3 +66,35 @@ pub(crate) fn feature_value(x: f32) -> String {
 pub(crate) fn json_value(x: f32) -> Option<f32> {
     (!x.is_nan()).then_some(x)
 }
+
+/// The number of characters on either side of a chart's axis.
+const HALF_WIDTH: usize = 8;
+
+/// A bar to the right of an axis if `value` is above 0, to the left if it is below, as long as `largest` allows. A
+/// character stands for two steps.
+pub(crate) fn bar(value: f64, largest: f64) -> String {
+    let steps =
+        if largest > 0.0 { (value.abs() / largest * (2 * HALF_WIDTH) as f64).round() as usize } else { 0 };
+    let (whole, half) = ("█".repeat(steps / 2), steps % 2 == 1);
+    if value < 0.0 {
+        let bar = format!("{}{whole}", if half { "▐" } else { "" });
+        format!("{bar:>HALF_WIDTH$}│")
+    } else {
+        format!("{:HALF_WIDTH$}│{whole}{}", "", if half { "▌" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn bars_grow_from_the_axis_with_the_value() {
+        assert_eq!(bar(2.0, 2.0), "        │████████");
+        assert_eq!(bar(-2.0, 2.0), "████████│");
+        assert_eq!(bar(0.625, 2.0), "        │██▌");
+        assert_eq!(bar(-0.625, 2.0), "     ▐██│");
+        assert_eq!(bar(0.01, 2.0), "        │");
+        assert_eq!(bar(0.0, 0.0), "        │");
+    }
+}

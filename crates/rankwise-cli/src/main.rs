@@ -2,7 +2,7 @@
 
 mod commands;
 mod content;
-
+mod documents;
 mod input;
 mod insight;
 mod interrupt;

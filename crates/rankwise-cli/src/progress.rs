@@ -6,7 +6,7 @@ use rankwise::watch::{Progress, Stop, Watch};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Shows the progress of training and passes on a request to stop.
+/// Shows the progress of one long computation and passes on a request to stop.
 pub(crate) struct ProgressBar {
     bar: Bar,
     stop: Stop,
@@ -78,7 +78,9 @@ impl Watch for ProgressBar {
             self.bar.set_style(style("{prefix}  {bar:24} {pos}/{len}  {msg}  {eta} left"));
         }
         self.bar.set_position(step.done);
-        self.bar.set_message(format!("{} {:.4}", step.what, step.value));
+        if !step.what.is_empty() {
+            self.bar.set_message(format!("{} {:.4}", step.what, step.value));
+        }
     }
 
     fn stop(&self) -> &Stop {

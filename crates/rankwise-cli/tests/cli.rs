@@ -156,7 +156,8 @@ fn trec_files_give_the_same_values_as_scores() {
     place.ok("train regression --train data.txt -o m.json");
     place.ok("score m.json data.txt --format trec --tag mine -o data.run");
     place.ok("convert data.txt data.qrels");
-    let by_run = place.json("eval data.run data.qrels --metrics ndcg@10,map,mrr,bpref --json");
+    let by_run =
+        place.json("eval data.run data.qrels --metrics ndcg@10,map,mrr,bpref --preset default --json");
     let by_model = place.json("eval m.json data.txt --metrics ndcg@10,map,mrr,bpref --json");
     assert_eq!(by_run["means"], by_model["means"]);
 }
@@ -745,12 +746,6 @@ fn every_command_has_help_with_examples() {
         for line in help.lines().filter(|line| !line.starts_with("Usage:")) {
             assert!(line.chars().count() <= 80, "{command} --help is too wide: {line}");
         }
-    }
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert!(
-            place.ok(&format!("completions {shell}")).contains("coordinate")
-                || !place.ok(&format!("completions {shell}")).is_empty()
-        );
     }
 }
 

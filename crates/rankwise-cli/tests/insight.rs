@@ -188,7 +188,9 @@ fn explain_splits_a_score_among_features() {
     }
     let printed = place.ok("explain trees.json data.csv --document 1");
     assert!(printed.starts_with("document 1: grade 2, rank 1 of 3 in query a\n"), "{printed}");
-    assert_eq!(words(&printed, "bm25"), ["bm25", "3", "+0.906250"]);
+    assert_eq!(words(&printed, "bm25"), ["bm25", "3", "+0.906250", "│████████"]);
+    // 13/32 of 29/32, in 16 steps: 7.
+    assert_eq!(words(&printed, "age"), ["age", "1", "+0.406250", "│███▌"]);
     assert_eq!(words(&printed, "score"), ["score", "+2.000000"]);
     let printed = place.ok("explain trees.json data.csv --query a --depth 0 --top 1");
     assert!(
@@ -197,9 +199,67 @@ fn explain_splits_a_score_among_features() {
     );
     assert!(printed.find("document 1").unwrap() < printed.find("document 3").unwrap());
     let printed = place.ok("explain linear.json data.csv --document 2");
-    assert_eq!(words(&printed, "bm25"), ["bm25", "1", "+2.000000"]);
+    assert_eq!(words(&printed, "bm25"), ["bm25", "1", "+2.000000", "│████████"]);
     assert_eq!(words(&printed, "bias"), ["bias", "+0.250000"]);
     assert!(!printed.contains("age"), "a missing value contributes nothing: {printed}");
+}
+
+/// By hand: document 1 scores 2·3 − 1 + ¼ and document 3 2·2 − 5 + ¼.
+#[test]
+fn explain_shows_why_one_document_ranks_above_another() {
+    let place = Place::new();
+    let printed = place.ok("explain linear.json data.csv --pair 1 3");
+    assert_eq!(words(&printed, "age"), ["age", "1", "5", "+4.000000", "│████████"]);
+    assert_eq!(words(&printed, "bm25"), ["bm25", "3", "2", "+2.000000", "│████"]);
+    assert_eq!(words(&printed, "score"), ["score", "+5.250000", "-0.750000", "+6.000000"]);
+    assert!(printed.contains("Document 1 ranks above document 3."), "{printed}");
+    let turned = place.ok("explain linear.json data.csv --pair 3 1 --top 1");
+    assert_eq!(words(&turned, "age"), ["age", "5", "1", "-4.000000", "████████│"]);
+    assert_eq!(words(&turned, "1"), ["1", "more", "feature", "-2.000000"]);
+    assert!(turned.contains("Document 3 ranks below document 1."), "{turned}");
+    let found = place.json("explain linear.json data.csv --pair 1 3 --json");
+    assert_eq!(
+        (&found["difference"]["score"], found["documents"].as_array().unwrap().len()),
+        (&6.0.into(), 2)
+    );
+    let first = serde_json::json!({ "feature": "age", "values": [1.0, 5.0], "difference": 4.0 });
+    assert_eq!(found["difference"]["features"][0], first);
+    let trees = place.json("explain trees.json data.csv --pair 5 4 --json");
+    let features = trees["difference"]["features"].as_array().unwrap();
+    let sum: f64 = features.iter().map(|f| f["difference"].as_f64().unwrap()).sum();
+    assert!((sum - trees["difference"]["score"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(place.ok("explain linear.json data.csv --pair 1 3 --csv").lines().count(), 3);
+}
+
+#[test]
+fn documents_are_named_by_id_or_number() {
+    let place = Place::new();
+    let ids = "label,qid,docid,bm25,age,length\n2,a,x,3,1,10\n0,a,y,1,,10\n1,a,z,2,5,20\n0,b,x,1,1,20\n1,b,2,4,5,10\n";
+    fs::write(place.0.path().join("ids.csv"), ids).unwrap();
+    let explained = |chosen: &str| place.ok(&format!("explain linear.json ids.csv {chosen}"));
+    assert!(explained("--document y").starts_with("document 2 (y): grade 0"));
+    assert!(explained("--query b --document x").starts_with("document 4 (x): grade 0"));
+    assert!(explained("--document 3").starts_with("document 3 (z)"), "no document has the id 3");
+    assert!(explained("--document 2").starts_with("document 5 (2)"), "an id comes before a number");
+    assert!(explained("--pair z x").contains("Document 3 (z) ranks below document 1 (x)."));
+    for (chosen, message) in [
+        ("--document x", "documents with the id `x` in several queries (a, b); choose one with --query"),
+        ("--document w", "ids.csv has no document with the id `w`"),
+        ("--query b --document y", "query b of ids.csv has no document with the id `y`"),
+        ("--query b --document 1", "document 1 is not of query b"),
+        ("--pair y 4", "belong to different queries, a and b"),
+        ("--pair x x", "choose one with --query"),
+        ("--pair x", "2 values"),
+        ("--pair x y --document z", "cannot be used with"),
+        ("--document x --query a --depth 2", "cannot be used with"),
+    ] {
+        let found = place.fails(&format!("explain linear.json ids.csv {chosen}"));
+        assert!(found.contains(message), "{chosen}: {found}");
+    }
+    assert!(place.fails("explain linear.json data.csv --document y").contains("have no ids; give a number"));
+    fs::write(place.0.path().join("twice.csv"), ids.replace("a,y", "a,x")).unwrap();
+    let found = place.fails("explain linear.json twice.csv --query a --document x");
+    assert!(found.contains("query a of twice.csv has several documents with the id `x`"), "{found}");
 }
 
 #[test]

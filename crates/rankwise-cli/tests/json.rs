@@ -40,9 +40,19 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ),
     (
         "`eval MODEL FILE --json`",
-        &["eval trees.json data.txt --json", "eval trees.json data.txt --per-query --json"],
+        &[
+            "eval trees.json data.txt --json",
+            "eval trees.json data.txt --per-query --json",
+            "eval trees.json data.txt --metrics num_ret,map --json",
+        ],
     ),
-    ("`compare MODEL… FILE --json`", &["compare linear.json trees.json data.txt --json"]),
+    (
+        "`compare MODEL… FILE --json`",
+        &[
+            "compare linear.json trees.json data.txt --json",
+            "compare linear.json trees.json data.txt --metrics map,mrr --per-query --json",
+        ],
+    ),
     // `demo` prints the same; cli.rs runs it.
     ("`run FILE --json`, `demo --json`", &["run e.toml -o results --json"]),
     ("`study --json`", &["study --json"]),
@@ -51,8 +61,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("`inspect MODEL --tree N --json`", &["inspect trees.json --tree 1 --json"]),
     ("`importance MODEL FILE --json`", &["importance trees.json data.txt --repeats 1 --json"]),
     (
-        "`explain MODEL FILE --document N | --query ID --json`",
-        &["explain trees.json data.txt --document 1 --json"],
+        "`explain MODEL FILE --document X | --query ID | --pair X Y --json`",
+        &["explain trees.json data.txt --document 1 --json", "explain trees.json data.txt --pair 1 2 --json"],
     ),
     ("`dependence MODEL FILE --feature F --json`", &["dependence linear.json data.txt --feature 1 --json"]),
     ("`verify-export MODEL EXPORTED --json`", &["verify-export trees.json trees.txt --json"]),
@@ -81,7 +91,8 @@ source = "by hand"
 "#;
 
 /// Objects whose keys are names of metrics or parameters, or that belong to a file format.
-const ARBITRARY: [&str; 6] = ["means", "values", "parameters", "model", "normalizer", "empty-except"];
+const ARBITRARY: [&str; 7] =
+    ["means", "totals", "values", "parameters", "model", "normalizer", "empty-except"];
 
 struct Place(TempDir);
 

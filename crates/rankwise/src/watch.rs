@@ -41,7 +41,7 @@ pub struct Progress<'a> {
     pub done: u64,
     /// Steps expected in all, if known.
     pub total: Option<u64>,
-    /// What `value` is: `ndcg@10 (valid)`, `duality gap`.
+    /// What `value` is: `ndcg@10 (valid)`, `duality gap`; empty if there is none.
     pub what: &'a str,
     /// Its best or latest value.
     pub value: f64,

@@ -16,10 +16,12 @@ fn random_query(random: &mut Random, most: usize) -> (Vec<f32>, Vec<f64>) {
     (labels, scores)
 }
 
-/// Each metric without a cut, and with cuts if it accepts them.
+/// Each metric without a cut, and with cuts or levels of recall if it accepts them.
 fn names() -> Vec<(&'static rankwise::metrics::MetricEntry, String)> {
-    let cuts = |e: &'static rankwise::metrics::MetricEntry| {
-        if e.cut { vec!["", "@1", "@3", "@10"] } else { vec![""] }
+    let cuts = |e: &'static rankwise::metrics::MetricEntry| match (e.cut, e.levels) {
+        (true, _) => vec!["", "@1", "@3", "@10"],
+        (_, true) => vec!["@0", "@0.3", "@1"],
+        _ => vec![""],
     };
     METRICS
         .iter()
@@ -73,7 +75,7 @@ fn a_perfect_ranking_has_the_value_one() {
     let labels = [0.0, 3.0, 1.0, 0.0, 2.0, 2.0, 0.0];
     let scores: Vec<f64> = labels.iter().map(|&l| f64::from(l)).collect();
     let perfect = "ndcg ndcg@1 ndcg@3 mean-ndcg map mrr recall recall@4 f1@4 r-precision success@1 p@4 bpref auc \
-        kendall";
+        kendall iprec@0 iprec@1 11pt-avg judged@3";
     for name in perfect.split_whitespace() {
         let value = by_default(name).value(&labels, &Ranking::by_scores(&scores)).unwrap();
         assert!((value - 1.0).abs() < 1e-15, "{name}: {value}");
@@ -107,6 +109,10 @@ fn empty_queries_follow_the_conventions() {
     let labels = [0.0, f32::NAN, 0.0];
     let ranking = Ranking::by_scores(&[1.0, 2.0, 2.0]);
     for (entry, name) in names() {
+        if entry.empty.starts_with("never") {
+            assert!(!by_default(&name).is_undefined(&labels), "{name}");
+            continue;
+        }
         for (empty, expected) in [(Empty::Zero, Some(0.0)), (Empty::One, Some(1.0)), (Empty::Skip, None)] {
             let metric = parse(&name, &Conventions { empty, ..Conventions::default() }).unwrap();
             // A sum has no best value.

@@ -1,5 +1,5 @@
-//! Our presets against the values of other tools, stored by `testdata/metrics/generate.py` with the versions of the
-//! tools.
+//! Our presets against the values of other tools, stored by `testdata/metrics/generate.py` and `trec.py` with the
+//! versions of the tools.
 
 use rankwise::metrics::{Conventions, DocumentIds, JudgedList, evaluate_lists, parse, preset};
 use serde::Deserialize;
@@ -32,8 +32,15 @@ struct Answer {
 }
 
 fn stored() -> Stored {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/metrics/answers.json");
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    let read = |name: &str| -> Stored {
+        let path = format!("{}/../../testdata/metrics/{name}", env!("CARGO_MANIFEST_DIR"));
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let (mut all, more) = (read("answers.json"), read("trec-answers.json"));
+    all.versions.extend(more.versions);
+    all.sets.extend(more.sets);
+    all.answers.extend(more.answers);
+    all
 }
 
 /// Where a tool's answer and ours under `conventions` differ.
@@ -67,7 +74,10 @@ fn differences(answer: &Answer, queries: &[StoredQuery], conventions: &Conventio
 #[test]
 fn every_preset_gives_the_values_of_its_tool() {
     let stored = stored();
-    assert!(stored.versions.len() >= 6 && stored.answers.len() > 150);
+    assert!(stored.versions.len() >= 7 && stored.answers.len() > 300);
+    for name in ["inf-ap", "iprec@0.7", "11pt-avg", "set-map", "set-relative-p", "judged@5", "num-rel-ret"] {
+        assert!(stored.answers.iter().any(|a| a.metric == name), "{name}");
+    }
     let wrong: Vec<String> = stored
         .answers
         .iter()

@@ -5,6 +5,9 @@ use rankwise::metrics::{Conventions, METRICS, Metric, parse_list};
 use rankwise::rank::{RankRule, Ranking, ScoreBits, Sorter, Ties};
 use rankwise::rng::{self, Random};
 
+/// Metrics that do not average over the orders of tied documents.
+const NOT_AVERAGED: [&str; 3] = ["kendall", "iprec", "11pt-avg"];
+
 /// Every metric with and without cuts, and every option that affects ties.
 fn all_metrics(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
     let variants: &[(&str, &[&str])] = &[
@@ -15,9 +18,10 @@ fn all_metrics(conventions: &Conventions) -> Vec<Box<dyn Metric>> {
         ("err", &[":stop=grade", ":max-grade=3"]),
         ("rbp", &[":p=0.5", ":rbp-gain=linear"]),
         ("bpref", &[":t=2"]),
+        ("inf-ap", &[":t=2"]),
     ];
     let mut specs = Vec::new();
-    for entry in METRICS.iter().filter(|e| e.card.name != "kendall") {
+    for entry in METRICS.iter().filter(|e| !NOT_AVERAGED.contains(&e.card.name)) {
         let name = entry.card.name;
         let cuts: &[&str] = if entry.cut { &["", "@1..8"] } else { &[""] };
         let options = variants.iter().filter(|v| v.0 == name).flat_map(|v| v.1).copied();
@@ -162,5 +166,36 @@ fn kendall_counts_every_pair() {
                 if untied_scores == 0.0 { 0.0 } else { concordance / (untied_grades * untied_scores).sqrt() };
             assert!((value.unwrap() - expected).abs() < 1e-12, "{value:?} {expected}");
         }
+    }
+}
+
+/// Interpolated precision with ties seen at once, by its definition: the best precision at the end of a group of equal
+/// scores where enough relevant documents are found.
+#[test]
+fn interpolated_precision_sees_tied_documents_at_once() {
+    let metrics = parse_list("iprec", &Conventions::default()).unwrap();
+    let mean = parse_list("11pt-avg", &Conventions::default()).unwrap().remove(0);
+    let mut random = rng::stream(7, &[4]);
+    for _ in 0..2000 {
+        let case = random_case(&mut random, 9);
+        let relevant = case.labels.iter().filter(|&&l| l >= 1.0).count();
+        let ranking = Ranking::by_scores(&case.scores);
+        let mut sum = 0.0;
+        for (tenths, metric) in metrics.iter().enumerate() {
+            // As trec_eval rounds it: 0.7 of 3 documents are 2.
+            let needed = (tenths as f64 / 10.0 * relevant as f64 + 0.9) as usize;
+            let mut best = 0.0_f64;
+            for &least in &case.scores {
+                let seen = case.scores.iter().zip(&case.labels).filter(|(score, _)| **score >= least);
+                let hits = seen.clone().filter(|(_, label)| **label >= 1.0).count();
+                if relevant > 0 && hits >= needed {
+                    best = best.max(hits as f64 / seen.count() as f64);
+                }
+            }
+            let value = metric.value(&case.labels, &ranking).unwrap();
+            assert_eq!(value, best, "{} {:?} {:?}", metric.name(), case.labels, case.scores);
+            sum += best;
+        }
+        assert!((mean.value(&case.labels, &ranking).unwrap() - sum / 11.0).abs() < 1e-12);
     }
 }

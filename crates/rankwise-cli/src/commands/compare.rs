@@ -1,4 +1,4 @@
-use super::eval::{check_file, judged_list, no_common_topic};
+use super::eval::{check_file, judged_list, no_common_topic, shown};
 use crate::content::{Content, Opened, open_all};
 use crate::input::Input;
 use crate::metric_args::MetricArgs;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
     after_help = "Every other system is compared with the first, or with --baseline; --all-pairs compares all pairs.\n\
     p is from the paired randomisation test, adjusted by Holm's method for the number of pairs.\n\n\
     Examples:\n  rankwise compare production.json candidate.json test.txt\n  \
-    rankwise compare a.scores b.scores c.json test.txt --metric map --all-pairs\n  \
-    rankwise compare bm25.run reranked.run qrels.txt --preset trec --metric map"
+    rankwise compare a.scores b.scores c.json test.txt --metrics map --all-pairs\n  \
+    rankwise compare qrels.txt bm25.run reranked.run --metrics map,ndcg_cut_10 \\\n      --per-query"
 )]
 pub(crate) struct Compare {
     /// Two or more models, files with one score per document, or TREC runs
@@ -29,9 +29,13 @@ pub(crate) struct Compare {
     /// The judged data; for TREC runs, TREC qrels
     file: PathBuf,
 
-    /// The metric to compare by
-    #[arg(long, alias = "metrics", default_value = "ndcg@10", value_name = "METRIC")]
-    metric: String,
+    /// The metrics to compare by, separated by commas
+    #[arg(long, alias = "metric", default_value = "ndcg@10", value_name = "METRICS")]
+    metrics: String,
+
+    /// Show the values of every query, too
+    #[arg(long)]
+    per_query: bool,
 
     /// Compare the others with this one; it is one of the MODELs. Default: the first
     #[arg(long, value_name = "MODEL", conflicts_with = "all_pairs")]
@@ -67,41 +71,65 @@ enum Contender {
 }
 
 impl Compare {
-    pub(crate) fn run(self) -> Result<()> {
-        let metrics = [self.metric_args.metric(&self.metric)?];
+    pub(crate) fn run(mut self) -> Result<()> {
         let (systems, file) = self.open()?;
+        let runs = systems.iter().any(|system| system.content == Content::Run);
+        self.metric_args = self.metric_args.for_runs(runs);
+        let metrics = self.metric_args.metrics(&self.metrics)?;
         systems.iter().try_for_each(|system| check_file(system, &file))?;
         let paths: Vec<PathBuf> = systems.iter().map(|system| system.path.clone()).collect();
         let baseline = self.baseline(&paths)?;
-        let evaluations = if systems.iter().any(|system| system.content == Content::Run) {
+        let evaluations = if runs {
             evaluate_runs(systems, file, &metrics)?
         } else {
             self.evaluate_systems(systems, file, &metrics)?
         };
-        let queries: Texts = evaluations[0].query_ids.iter().map(String::as_str).collect();
-        let weights = evaluations[0].weights.clone();
-        let mut compared = Vec::new();
-        for (path, mut evaluation) in paths.iter().zip(evaluations) {
+        for (path, evaluation) in paths.iter().zip(&evaluations) {
             for note in evaluation.notes() {
                 output::note(format!("{}: {note}", path.display()));
             }
-            compared
-                .push(SystemValues { name: path.display().to_string(), values: evaluation.values.remove(0) });
         }
+        let evaluated = Evaluated { paths, evaluations };
         let options = ComparisonOptions {
             baseline,
             seed: self.seed,
             permutations: self.permutations,
             ..ComparisonOptions::default()
         };
-        let comparison = Comparison::weighted(&compared, &queries, &weights, &options)?;
+        let by_metric = (0..metrics.len())
+            .map(|metric| {
+                let values = evaluated.values(metric);
+                Comparison::weighted(&values, &evaluated.queries(), evaluated.weights(), &options)
+            })
+            .collect::<rankwise::Result<Vec<Comparison>>>()?;
         if self.json {
-            let mut value = serde_json::to_value(&comparison)?;
-            value["metric"] = metrics[0].name().into();
-            value["conventions"] = serde_json::to_value(metrics[0].conventions())?;
-            return output::print_json(&value);
+            return output::print_json(&self.as_json(&evaluated, &metrics, &by_metric)?);
         }
-        output::print(&as_text(&comparison, &metrics[0].name(), &self.metric_args.describe()))
+        let per_query = if self.per_query { format!("{}\n", evaluated.table()) } else { String::new() };
+        let text = as_text(&by_metric, &evaluated.evaluations[0].metrics, &self.metric_args.describe());
+        output::print(&format!("{per_query}{text}"))
+    }
+
+    /// The comparison by the first metric, and those by all metrics.
+    fn as_json(
+        &self,
+        evaluated: &Evaluated,
+        metrics: &[Box<dyn Metric>],
+        by_metric: &[Comparison],
+    ) -> Result<serde_json::Value> {
+        let all = metrics.iter().zip(by_metric).map(|(metric, comparison)| {
+            let mut value = serde_json::to_value(comparison)?;
+            value["metric"] = metric.name().into();
+            value["conventions"] = serde_json::to_value(metric.conventions())?;
+            Ok(value)
+        });
+        let all = all.collect::<Result<Vec<serde_json::Value>>>()?;
+        let mut value = all[0].clone();
+        value["by_metric"] = all.into();
+        if self.per_query {
+            value["per_query"] = evaluated.per_query().into();
+        }
+        Ok(value)
     }
 
     /// The systems and the data. Data comes last; in earlier versions it came first, which is still accepted.
@@ -165,6 +193,69 @@ impl Compare {
     }
 }
 
+/// The values of every system, metric and query.
+struct Evaluated {
+    paths: Vec<PathBuf>,
+    evaluations: Vec<Evaluation>,
+}
+
+impl Evaluated {
+    fn queries(&self) -> Texts {
+        self.evaluations[0].query_ids.iter().map(String::as_str).collect()
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.evaluations[0].weights
+    }
+
+    /// The values of one metric, system by system.
+    fn values(&self, metric: usize) -> Vec<SystemValues> {
+        let named = self.paths.iter().zip(&self.evaluations);
+        named
+            .map(|(path, evaluation)| SystemValues {
+                name: path.display().to_string(),
+                values: evaluation.values[metric].clone(),
+            })
+            .collect()
+    }
+
+    /// One value per system.
+    fn of_query(&self, metric: usize, query: usize) -> impl Iterator<Item = Option<f64>> {
+        self.evaluations.iter().map(move |evaluation| evaluation.values[metric][query])
+    }
+
+    fn per_query(&self) -> Vec<serde_json::Value> {
+        let first = &self.evaluations[0];
+        let of_query = |(query, id): (usize, &String)| {
+            let values: serde_json::Map<_, _> = first
+                .metrics
+                .iter()
+                .enumerate()
+                .map(|(m, name)| (name.clone(), self.of_query(m, query).collect()))
+                .collect();
+            serde_json::json!({ "query": id, "values": values })
+        };
+        first.query_ids.iter().enumerate().map(of_query).collect()
+    }
+
+    /// A row for each query and metric, a column for each system.
+    fn table(&self) -> String {
+        let first = &self.evaluations[0];
+        let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let systems: Vec<String> = short_names(&names).iter().map(|name| format!(">{name}")).collect();
+        let headers: Vec<&str> =
+            ["query", "metric"].into_iter().chain(systems.iter().map(|s| &**s)).collect();
+        let mut table = table::Columns::new(&headers).unbounded();
+        for (query, id) in first.query_ids.iter().enumerate() {
+            for (metric, name) in first.metrics.iter().enumerate() {
+                let values = self.of_query(metric, query).map(shown);
+                table.row([id.clone(), name.clone()].into_iter().chain(values));
+            }
+        }
+        table.render()
+    }
+}
+
 /// Evaluates runs on the judged topics that at least one of them has. A run that lacks a topic retrieved nothing for it.
 fn evaluate_runs(runs: Vec<Opened>, qrels: Opened, metrics: &[Box<dyn Metric>]) -> Result<Vec<Evaluation>> {
     let qrels_path = qrels.path;
@@ -202,7 +293,36 @@ fn unclear(files: &[Opened]) -> String {
     )
 }
 
-fn as_text(comparison: &Comparison, metric: &str, conventions: &str) -> String {
+/// Two tables for each metric, and what they show.
+fn as_text(by_metric: &[Comparison], metrics: &[String], conventions: &str) -> String {
+    let tables = by_metric.iter().zip(metrics).map(|(comparison, metric)| tables(comparison, metric));
+    let tables: String = tables.map(|tables| format!("{tables}\n")).collect();
+    let first = &by_metric[0];
+    let several = if by_metric.len() > 1 { ", for each metric by itself" } else { "" };
+    let weighted =
+        if first.weighted { ", weighted by query weight in means, tests and intervals" } else { "" };
+    let caption = format!(
+        "{}{}{weighted}; {conventions}. p: paired randomisation test; t-test p: paired t-test; both adjusted by Holm's \
+         method for {}{several}. w/t/l: queries won, tied, lost. effect: mean of the differences divided by their \
+         standard deviation. CI: bootstrap confidence interval.",
+        output::count(first.queries + first.skipped.len(), "query", "queries"),
+        left_out(by_metric, metrics),
+        output::count(first.pairs.len(), "pair", "pairs")
+    );
+    format!("{tables}{}\n", table::wrap(&caption))
+}
+
+/// The queries that no comparison is made on, with the metric that is undefined there.
+fn left_out(by_metric: &[Comparison], metrics: &[String]) -> String {
+    let cases = by_metric.iter().zip(metrics).filter(|(comparison, _)| !comparison.skipped.is_empty());
+    let words = cases.map(|(comparison, metric)| {
+        let queries = output::count(comparison.skipped.len(), "query", "queries");
+        format!(", {queries} left out because {metric} is undefined there or the weight is 0")
+    });
+    words.collect()
+}
+
+fn tables(comparison: &Comparison, metric: &str) -> String {
     let percent = 100.0 * comparison.confidence;
     let interval = format!(">{percent} % CI");
     let mut systems = table::Columns::new(&["system", &format!(">{metric}"), &interval]);
@@ -213,7 +333,8 @@ fn as_text(comparison: &Comparison, metric: &str, conventions: &str) -> String {
             range(system.interval.low, system.interval.high),
         ]);
     }
-    let names = short_names(comparison);
+    let names: Vec<String> = comparison.systems.iter().map(|system| system.name.clone()).collect();
+    let names = short_names(&names);
     let mut pairs =
         table::Columns::new(&["compared", ">diff", &interval, ">w/t/l", ">effect", ">p", ">t-test p"]);
     for pair in &comparison.pairs {
@@ -227,23 +348,7 @@ fn as_text(comparison: &Comparison, metric: &str, conventions: &str) -> String {
             table::probability(pair.p_t_holm),
         ]);
     }
-    let skipped = match comparison.skipped.len() {
-        0 => String::new(),
-        n => format!(
-            ", {} left out because the metric is undefined there or the weight is 0",
-            output::count(n, "query", "queries")
-        ),
-    };
-    let weighted =
-        if comparison.weighted { ", weighted by query weight in means, tests and intervals" } else { "" };
-    let caption = format!(
-        "{}{skipped}{weighted}; {conventions}. p: paired randomisation test; t-test p: paired t-test; both adjusted by Holm's \
-         method for {}. w/t/l: queries won, tied, lost. effect: mean of the differences divided by their standard \
-         deviation. CI: bootstrap confidence interval.",
-        output::count(comparison.queries, "query", "queries"),
-        output::count(comparison.pairs.len(), "pair", "pairs")
-    );
-    format!("{}\n{}\n{}\n", systems.render(), pairs.render(), table::wrap(&caption))
+    format!("{}\n{}", systems.render(), pairs.render())
 }
 
 fn range(low: f64, high: f64) -> String {
@@ -251,10 +356,9 @@ fn range(low: f64, high: f64) -> String {
 }
 
 /// File names without folder and extension, which fit a narrow column, unless two are the same.
-fn short_names(comparison: &Comparison) -> Vec<String> {
-    let full: Vec<String> = comparison.systems.iter().map(|s| s.name.clone()).collect();
+fn short_names(full: &[String]) -> Vec<String> {
     let stem = |name: &String| Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     let short: Vec<String> = full.iter().map(|n| stem(n).unwrap_or_else(|| n.clone())).collect();
     let ambiguous = short.iter().enumerate().any(|(i, name)| short[..i].contains(name));
-    if ambiguous { full } else { short }
+    if ambiguous { full.to_vec() } else { short }
 }

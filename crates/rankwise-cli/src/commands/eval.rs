@@ -3,7 +3,7 @@ use crate::input::{Input, note_width};
 use crate::metric_args::MetricArgs;
 use crate::{output, table};
 use anyhow::{Context, Result, bail, ensure};
-use clap::{ArgGroup, Args};
+use clap::{ArgGroup, Args, ValueEnum};
 use rankwise::data::trec::{Judged, JudgedQuery};
 use rankwise::data::{Topics, join};
 use rankwise::metrics::{DocumentIds, Evaluation, JudgedList, Metric, evaluate, evaluate_lists};
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
     after_help = "The content of MODEL decides whether it is a model, a score file or a TREC run.\n\n\
     Examples:\n  rankwise eval model.json test.txt\n  \
     rankwise eval scores.txt test.txt --metrics ndcg@1..10,map --preset letor\n  \
-    rankwise eval bm25.run qrels.txt --preset trec \\\n      --metrics map,ndcg@10,recall@100\n  \
+    rankwise eval bm25.run qrels.txt --metrics map,ndcg_cut_10,recall_100\n  \
+    rankwise eval bm25.run qrels.txt --format trec --per-query \\\n      --metrics map,P_5,num_ret,iprec_at_recall\n  \
     rankwise eval model.json test.txt --per-query --json > values.json\n  \
     rankwise score model.json test.txt | rankwise eval - test.txt"
 )]
@@ -55,6 +56,10 @@ pub(crate) struct Eval {
     #[arg(long)]
     per_query: bool,
 
+    /// A table, or lines of metric, query and value as trec_eval prints them (with --per-query, like its -q)
+    #[arg(long, default_value = "table", value_name = "FORMAT", conflicts_with = "json")]
+    format: EvalFormat,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -66,10 +71,17 @@ pub(crate) struct Eval {
     reading: Input,
 }
 
+#[derive(ValueEnum, Clone, Copy, PartialEq)]
+enum EvalFormat {
+    Table,
+    Trec,
+}
+
 impl Eval {
-    pub(crate) fn run(self) -> Result<()> {
-        let metrics = self.metric_args.metrics(&self.metrics)?;
+    pub(crate) fn run(mut self) -> Result<()> {
         let (system, file) = self.open()?;
+        self.metric_args = self.metric_args.for_runs(system.content == Content::Run);
+        let metrics = self.metric_args.metrics(&self.metrics)?;
         ensure!(
             !self.complete || system.content == Content::Run,
             "--complete is for TREC runs, and {} is {}",
@@ -94,7 +106,10 @@ impl Eval {
         if self.json {
             return output::print_json(&self.as_json(&evaluation)?);
         }
-        output::print(&self.as_text(&evaluation)?)
+        match self.format {
+            EvalFormat::Table => output::print(&self.as_text(&evaluation)?),
+            EvalFormat::Trec => output::print(&evaluation.as_trec_eval(self.per_query)),
+        }
     }
 
     /// What to evaluate, and on what.
@@ -117,7 +132,11 @@ impl Eval {
             ),
         };
         let mut opened = open_all(&[system, file])?.into_iter();
-        let (mut system, file) = opened.next().zip(opened.next()).context("two files were opened")?;
+        let (mut system, mut file) = opened.next().zip(opened.next()).context("two files were opened")?;
+        // trec_eval takes the qrels first.
+        if given.is_none() && (system.content, file.content) == (Content::Qrels, Content::Run) {
+            std::mem::swap(&mut system, &mut file);
+        }
         match given {
             // A flag overrides the detected content.
             Some((_, content)) => system.content = content,
@@ -149,6 +168,12 @@ impl Eval {
             "means": means,
             "notes": evaluation.notes(),
         });
+        let totals: serde_json::Map<_, _> = (0..evaluation.metrics.len())
+            .filter_map(|m| Some((evaluation.metrics[m].clone(), json!(evaluation.total(m)? as u64))))
+            .collect();
+        if !totals.is_empty() {
+            value["totals"] = totals.into();
+        }
         if self.per_query {
             let per_query = evaluation.query_ids.iter().enumerate().map(|(q, id)| {
                 let values: serde_json::Map<_, _> = evaluation
@@ -235,7 +260,7 @@ pub(super) fn judged_list(query: &JudgedQuery) -> JudgedList<'_> {
 fn means(evaluation: &Evaluation) -> String {
     let mut table = table::Columns::new(&["metric", ">mean"]);
     for (m, name) in evaluation.metrics.iter().enumerate() {
-        table.row([name.clone(), shown(evaluation.mean(m))]);
+        table.row([name.clone(), summary(evaluation, m)]);
     }
     table.render()
 }
@@ -244,17 +269,28 @@ fn per_query(evaluation: &Evaluation) -> String {
     let headers: Vec<String> = evaluation.metrics.iter().map(|m| format!(">{m}")).collect();
     let headers: Vec<&str> = std::iter::once("query").chain(headers.iter().map(String::as_str)).collect();
     let mut table = table::Columns::new(&headers).unbounded();
-    let row = |name: &str, value: &dyn Fn(usize) -> Option<f64>| {
-        let values = (0..evaluation.metrics.len()).map(|m| shown(value(m)));
+    let row = |name: &str, value: &dyn Fn(usize) -> String| {
+        let values = (0..evaluation.metrics.len()).map(value);
         std::iter::once(name.to_string()).chain(values).collect::<Vec<_>>()
     };
     for (q, id) in evaluation.query_ids.iter().enumerate() {
-        table.row(row(id, &|m| evaluation.values[m][q]));
+        table.row(row(id, &|m| match evaluation.values[m][q] {
+            Some(count) if evaluation.totals[m] => count.to_string(),
+            value => shown(value),
+        }));
     }
-    table.row(row("mean", &|m| evaluation.mean(m)));
+    table.row(row("mean", &|m| summary(evaluation, m)));
     table.render()
 }
 
-fn shown(value: Option<f64>) -> String {
+/// The mean of a metric, or the sum of what it counts.
+fn summary(evaluation: &Evaluation, metric: usize) -> String {
+    match evaluation.total(metric) {
+        Some(total) => format!("{} in all", output::thousands(total as usize)),
+        None => shown(evaluation.mean(metric)),
+    }
+}
+
+pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or("–".into(), table::four)
 }

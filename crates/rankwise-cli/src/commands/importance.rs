@@ -1,12 +1,14 @@
 use crate::input::Input;
 use crate::insight::{open, shown};
 use crate::metric_args::MetricArgs;
+use crate::progress::ProgressBar;
 use crate::{output, table};
 use anyhow::Result;
 use clap::Args;
 use rankwise::data::Dataset;
 use rankwise::models::Ranker;
 use rankwise::models::insight::{Permutation, PermutationImportance, Splits, splits};
+use rankwise::watch::Stop;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -58,8 +60,10 @@ impl Importance {
         let metric = self.metric_args.metric(&self.metric)?;
         let (ranker, data) = open(&self.model, &self.file, &self.reading)?;
         let permutation = Permutation { metric, repeats: self.repeats as usize, seed: self.seed };
-        let found =
-            Found { shuffled: permutation.importance(&ranker.model, &data)?, splits: splits(&ranker.model) };
+        let mut progress = ProgressBar::new("importance", &Stop::default());
+        let shuffled = permutation.importance(&ranker.model, &data, &mut progress)?;
+        drop(progress);
+        let found = Found { shuffled, splits: splits(&ranker.model) };
         if self.json {
             return output::print_json(&self.as_json(&found, &ranker, &data)?);
         }

@@ -39,7 +39,7 @@ fn presets_json() -> Vec<serde_json::Value> {
 fn list() -> String {
     let mut metrics = table::Columns::new(&["metric", "definition"]);
     for entry in METRICS {
-        let cut = if entry.cut { "[@k]" } else { "" };
+        let cut = entry.suffix();
         let names = match &*other_names(entry) {
             "" => String::new(),
             names => format!(" Also: {names}."),
@@ -66,7 +66,7 @@ fn other_names(entry: &MetricEntry) -> String {
 fn describe(entry: &MetricEntry) -> String {
     let card = &entry.card;
     let mut lines = table::Columns::new(&["", ""]).headless();
-    let cut = if entry.cut { "[@k]" } else { "" };
+    let cut = entry.suffix();
     lines.row(["syntax", &format!("{}{cut}", card.name)]);
     if !entry.aliases.is_empty() {
         lines.row(["also accepted", &other_names(entry)]);

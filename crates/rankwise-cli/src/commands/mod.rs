@@ -8,6 +8,7 @@ mod dependence;
 mod eval;
 mod explain;
 mod export;
+mod fuse;
 mod importance;
 mod inspect;
 mod learners;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Score(score::Score),
     Eval(eval::Eval),
     Compare(compare::Compare),
+    Fuse(fuse::Fuse),
     Run(run::Run),
     Study(study::Study),
     Inspect(inspect::Inspect),
@@ -73,6 +75,7 @@ impl Command {
             Command::Score(command) => command.run(),
             Command::Eval(command) => command.run(),
             Command::Compare(command) => command.run(),
+            Command::Fuse(command) => command.run(),
             Command::Inspect(command) => command.run(),
             Command::Importance(command) => command.run(),
             Command::Explain(command) => command.run(),

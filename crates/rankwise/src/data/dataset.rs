@@ -206,6 +206,11 @@ impl Dataset {
         Query { data: self, index }
     }
 
+    /// The query of document `index`, as its number from 0.
+    pub fn query_of(&self, index: usize) -> usize {
+        self.parts.bounds.partition_point(|&start| start <= index) - 1
+    }
+
     /// All queries in order.
     pub fn queries(&self) -> impl ExactSizeIterator<Item = Query<'_>> {
         (0..self.query_count()).map(|index| Query { data: self, index })

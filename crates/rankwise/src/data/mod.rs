@@ -8,6 +8,7 @@ mod features;
 pub mod files;
 mod fingerprint;
 pub mod folds;
+pub mod fusion;
 mod identical;
 pub mod normalize;
 mod query;

@@ -20,6 +20,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: "no relevant or no non-relevant documents: 0, 1 or skipped, depending on `empty`",
     cut: false,
+    levels: false,
     options: &["threshold"],
     make: |request| {
         let formula = Auc { threshold: request.conventions.threshold };

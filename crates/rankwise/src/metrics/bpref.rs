@@ -24,6 +24,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: false,
+    levels: false,
     options: &["threshold"],
     make: |request| {
         let formula = Bpref { threshold: request.conventions.threshold };

@@ -22,6 +22,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, None),
     empty: "no relevant documents: 0, or skipped if `empty` is `skip`",
     cut: true,
+    levels: false,
     options: &["gain", "discount", "threshold"],
     make: |mut request| {
         // A sum has no best value to give to an empty query.

@@ -60,6 +60,8 @@ pub struct Evaluation {
     pub weights: Vec<f64>,
     /// For each metric, the value for each query; `None` if the query is skipped.
     pub values: Vec<Vec<Option<f64>>>,
+    /// For each metric, whether it counts something, so that values are added up rather than averaged.
+    pub totals: Vec<bool>,
     /// For each metric, the number of special cases.
     pub counts: Vec<Counts>,
     /// Warnings about labels that exceed the range of a metric, a sentence each.
@@ -128,6 +130,7 @@ pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> 
         query_ids: lists.iter().map(|l| l.id.to_owned()).collect(),
         weights: lists.iter().map(|l| l.weight).collect(),
         values,
+        totals: metrics.iter().map(|m| m.is_count()).collect(),
         counts,
         warnings: warnings(lists, metrics),
     })
@@ -229,6 +232,12 @@ impl Evaluation {
     /// The weighted mean of a metric over the queries that are not skipped; `None` if there are none.
     pub fn mean(&self, metric: usize) -> Option<f64> {
         weighted_mean(self.values[metric].iter().copied().zip(self.weights.iter().copied()))
+    }
+
+    /// The sum of a metric over the queries, if it counts something: `num-ret` of a run is the number of all
+    /// documents in it. `None` for other metrics.
+    pub fn total(&self, metric: usize) -> Option<f64> {
+        self.totals[metric].then(|| self.values[metric].iter().flatten().sum())
     }
 
     /// The mean of a metric over the queries that are not skipped, without weights.

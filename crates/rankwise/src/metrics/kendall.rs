@@ -23,6 +23,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (-1.0, Some(1.0)),
     empty: "all labels equal: 0, 1 or skipped, depending on `empty`; all scores equal: 0",
     cut: false,
+    levels: false,
     options: &[],
     make: |request| request.build(&ENTRY.card, KendallTauB),
 };

@@ -28,6 +28,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
+    levels: false,
     options: &["threshold", "ap-divisor", "ap-ties"],
     make: |request| {
         let c = &request.conventions;

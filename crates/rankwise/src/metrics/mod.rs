@@ -1,8 +1,9 @@
 //! Ranking metrics, their conventions and presets, and evaluation of a data set.
 //!
 //! A metric is one file and one line in [`METRICS`]. For a ranking with ties it gives the exact expectation over all
-//! orders of the tied documents, in closed form. [`Conventions`] decide everything on which tools differ, such as gains,
-//! tie rules and queries without relevant documents.
+//! orders of the tied documents, in closed form (interpolated precision, which has none, sees tied documents at once).
+//! [`Conventions`] decide everything on which tools differ, such as gains, tie rules and queries without relevant
+//! documents.
 //!
 //! ```
 //! use rankwise::metrics::{Conventions, parse};
@@ -17,12 +18,18 @@
 mod auc;
 mod bpref;
 mod conventions;
+mod counts;
 mod dcg;
+mod eleven_point;
 mod err;
 mod evaluate;
 mod f1;
 mod gains;
 mod hits;
+mod inf_ap;
+mod interpolated;
+mod iprec;
+mod judged;
 mod kendall;
 mod map;
 mod mean_ndcg;
@@ -33,8 +40,11 @@ mod presets;
 mod r_precision;
 mod rbp;
 mod recall;
+mod set_map;
+mod set_relative_p;
 mod spec;
 mod success;
+mod trec_eval;
 
 use crate::card::Card;
 use crate::rank::{RankRule, Ranking, Sorter};
@@ -48,6 +58,7 @@ pub(crate) use evaluate::differ;
 pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists, weighted_mean};
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::{find, parse, parse_list};
+pub use trec_eval::trec_eval_name;
 
 /// A metric of one query's ranking; greater is better.
 ///
@@ -104,6 +115,11 @@ pub trait Metric: Send + Sync {
         self.conventions().rank_rule()
     }
 
+    /// Whether it counts something, so that values of queries are added up rather than averaged.
+    fn is_count(&self) -> bool {
+        false
+    }
+
     /// The number of top ranks that decide the value; `usize::MAX` if all may.
     fn depth(&self) -> usize {
         usize::MAX
@@ -122,6 +138,11 @@ trait MetricFormula: Send + Sync {
 
     /// The expectation over all orders of tied documents, for a query that defines the metric.
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64;
+
+    /// Whether it counts something.
+    fn is_count(&self) -> bool {
+        false
+    }
 }
 
 /// A formula with its name and conventions.
@@ -148,6 +169,10 @@ impl<M: MetricFormula> Metric for Named<M> {
 
     fn is_undefined(&self, labels: &[f32]) -> bool {
         self.formula.is_undefined(labels)
+    }
+
+    fn is_count(&self) -> bool {
+        self.formula.is_count()
     }
 
     fn depth(&self) -> usize {
@@ -181,6 +206,8 @@ pub struct MetricEntry {
     pub empty: &'static str,
     /// Whether it accepts a cut, `@k`.
     pub cut: bool,
+    /// Whether it needs a level of recall, `@0.1`; without one, it stands for the eleven levels from 0 to 1.
+    pub levels: bool,
     /// The conventions it depends on, besides those of all metrics: `empty`, `ties` and `scores`.
     pub options: &'static [&'static str],
     #[serde(skip)]
@@ -188,6 +215,15 @@ pub struct MetricEntry {
 }
 
 impl MetricEntry {
+    /// What may follow its name, as in a table of metrics: `[@k]`, `[@r]` or nothing.
+    pub fn suffix(&self) -> &'static str {
+        match (self.cut, self.levels) {
+            (true, _) => "[@k]",
+            (_, true) => "[@r]",
+            _ => "",
+        }
+    }
+
     /// The canonical name, then the aliases.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.card.name).chain(self.aliases.iter().copied())
@@ -206,6 +242,8 @@ struct Request {
     name: String,
     conventions: Conventions,
     cut: Option<usize>,
+    /// A level of recall, from 0 to 1; 0 for metrics that have none.
+    level: f64,
 }
 
 impl Request {
@@ -225,6 +263,9 @@ impl Request {
 /// How most metrics treat a query without relevant documents.
 const BY_CONVENTION: &str = "no relevant documents: 0, 1 or skipped, depending on `empty`";
 
+/// For metrics that do not depend on relevant documents.
+const NEVER: &str = "never: it does not depend on relevant documents";
+
 /// Every metric.
 pub static METRICS: &[MetricEntry] = &[
     ndcg::ENTRY,
@@ -240,6 +281,16 @@ pub static METRICS: &[MetricEntry] = &[
     err::ENTRY,
     rbp::ENTRY,
     bpref::ENTRY,
+    inf_ap::ENTRY,
+    iprec::ENTRY,
+    eleven_point::ENTRY,
+    set_map::ENTRY,
+    set_relative_p::ENTRY,
+    judged::ENTRY,
     auc::ENTRY,
     kendall::ENTRY,
+    counts::QUERIES,
+    counts::RETRIEVED,
+    counts::RELEVANT,
+    counts::RELEVANT_RETRIEVED,
 ];

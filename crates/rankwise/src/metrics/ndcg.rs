@@ -23,6 +23,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
+    levels: false,
     options: &["gain", "discount", "threshold"],
     make: |request| {
         let formula = Ndcg::new(&request.conventions, request.depth());

@@ -18,6 +18,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
+    levels: false,
     options: &["threshold", "p-divisor"],
     make: |request| {
         let c = &request.conventions;

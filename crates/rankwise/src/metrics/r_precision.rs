@@ -16,6 +16,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: false,
+    levels: false,
     options: &["threshold"],
     make: |request| {
         let formula = RPrecision { threshold: request.conventions.threshold };

@@ -20,6 +20,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
+    levels: false,
     options: &["persistence", "rbp-gain", "threshold"],
     make: |request| {
         let c = &request.conventions;

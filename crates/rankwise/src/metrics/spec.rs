@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! list  = spec { "," spec }
-//! spec  = name [ "@" k [ ".." k ] ] { ":" key "=" value }
+//! spec  = name [ "@" k [ ".." k ] | "@" recall ] { ":" key "=" value }
 //! ```
 //! Options override the conventions for that metric alone. The spellings of other tools are accepted too:
 //!
 //! ```text
-//! ndcg_cut_10   ndcg_cut.5,10   P_10     trec_eval
+//! ndcg_cut_10   ndcg_cut.5,10   P_10   iprec_at_recall_0.10     trec_eval
 //! nDCG@10   AP(rel=2)@100   RBP(p=0.8)   ir-measures
 //! NDCG:top=10;type=Exp   PrecisionAt:top=10   CatBoost
 //! pre@10   ndcg@10-                      XGBoost (`-`: empty queries count 0)
@@ -15,12 +15,16 @@
 //! These are spellings only: the conventions stay those that were chosen, and the canonical name is printed.
 
 use super::conventions::full_name;
+use super::interpolated::ELEVEN_LEVELS;
 use super::{Conventions, METRICS, Metric, MetricEntry, Request};
 use crate::card;
 use crate::error::{Error, Result};
 
 /// The most metrics a range such as `ndcg@1..10` may stand for.
 const MOST_CUTS: usize = 1000;
+/// What `official` stands for: the metrics that trec_eval prints if none are named, without `gm_map`.
+const OFFICIAL: &str =
+    "num-q,num-ret,num-rel,num-rel-ret,map,r-precision,bpref,mrr,iprec,p@5,10,15,20,30,100,200,500,1000";
 /// The conventions that every metric depends on.
 const COMMON_OPTIONS: [&str; 3] = ["empty", "ties", "scores"];
 /// Options of other tools that mean the cut `k`.
@@ -49,15 +53,21 @@ pub fn parse(spec: &str, conventions: &Conventions) -> Result<Box<dyn Metric>> {
 }
 
 /// Metrics separated by commas, in the order named. A range of cuts stands for one metric per cut, and a number
-/// alone repeats the metric before it at that cut: `ndcg@5,10` is `ndcg@5,ndcg@10`.
+/// alone repeats the metric before it at that cut: `ndcg@5,10` is `ndcg@5,ndcg@10`. `iprec` without a level of recall
+/// stands for the eleven levels 0, 0.1, … and 1, and `official` for the metrics that trec_eval prints by default.
 pub fn parse_list(specs: &str, conventions: &Conventions) -> Result<Vec<Box<dyn Metric>>> {
     conventions.check()?;
     let mut metrics = Vec::new();
     let mut repeatable: Option<Head<'_>> = None;
     for text in split_outside_parentheses(specs) {
         let text = text.trim();
+        if text == "official" {
+            metrics.extend(parse_list(OFFICIAL, conventions)?);
+            repeatable = None;
+            continue;
+        }
         let spec = match &repeatable {
-            Some(head) if is_number(text) => {
+            Some(head) if is_number(text) || head.entry.levels && is_decimal(text) => {
                 Spec { head: Head { cuts: Some(text), ..head.clone() }, options: Vec::new() }
             }
             _ => Spec::parse(text)?,
@@ -90,11 +100,17 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
+fn is_decimal(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    is_number(whole) && is_number(fraction)
+}
+
 /// What is written before the options: a metric and its cuts.
 #[derive(Clone)]
 struct Head<'a> {
     entry: &'static MetricEntry,
-    /// What follows the `@`, or the number at the end of trec_eval's names.
+    /// What follows the `@`, or the number at the end of trec_eval's names; a level of recall for a metric that has
+    /// levels.
     cuts: Option<&'a str>,
     /// The digits of ranx's `rbp.95`.
     persistence: Option<&'a str>,
@@ -108,6 +124,12 @@ impl<'a> Head<'a> {
         }
         if let Some(entry) = lookup(text) {
             return Ok(head(entry, None));
+        }
+        let level_after = |&(at, _): &(usize, &str)| {
+            is_decimal(&text[at + 1..]) && lookup(&text[..at]).is_some_and(|entry| entry.levels)
+        };
+        if let Some((at, _)) = text.match_indices(['_', '.']).find(level_after) {
+            return Head::parse(&text[..at]).map(|found| head(found.entry, Some(&text[at + 1..])));
         }
         let number = text.rfind(['_', '.']).filter(|&at| is_number(&text[at + 1..]));
         let known = number.and_then(|at| Some((at, lookup(&text[..at])?)));
@@ -206,12 +228,18 @@ impl<'a> Spec<'a> {
             let (key, value) = set_option(entry, &mut own, key, value)?;
             suffix += &format!(":{key}={value}");
         }
+        let request = |at: String, cut, level| {
+            let name = format!("{}{at}{suffix}", entry.card.name);
+            (entry.make)(Request { name, conventions: own.clone(), cut, level })
+        };
         let make = |cut: Option<usize>| {
             let cut = cut.or(own.cut).filter(|_| entry.cut);
-            let at = cut.map_or_else(String::new, |k| format!("@{k}"));
-            let name = format!("{}{at}{suffix}", entry.card.name);
-            (entry.make)(Request { name, conventions: own.clone(), cut })
+            request(cut.map_or_else(String::new, |k| format!("@{k}")), cut, 0.0)
         };
+        if entry.levels {
+            let levels = head.cuts.map_or(Ok(ELEVEN_LEVELS.to_vec()), |level| parse_level(level, spec));
+            return Ok(levels?.into_iter().map(|level| request(format!("@{level}"), None, level)).collect());
+        }
         match head.cuts {
             None => Ok(vec![make(None)]),
             Some(_) if !entry.cut => Err(Error::parameter(format!(
@@ -259,6 +287,18 @@ fn foreign_option<'a>(key: &'a str, value: &'a str) -> (&'a str, &'a str) {
         ("dcg", "exp-log2") | ("type", "Exp") => ("gain", "exp2"),
         ("denominator", "LogPosition") => ("discount", "log2"),
         _ => (key, value),
+    }
+}
+
+/// One level of recall.
+fn parse_level(level: &str, spec: &str) -> Result<Vec<f64>> {
+    match level.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => Ok(vec![number.abs()]),
+        _ => Err(Error::parameter(format!(
+            "`{}` in `{}` is not a level of recall; a level is a number from 0 to 1",
+            shorten(level),
+            shorten(spec)
+        ))),
     }
 }
 
@@ -316,7 +356,10 @@ mod tests {
     fn every_name_parses_to_itself() {
         for entry in METRICS {
             for name in entry.names() {
-                assert_eq!(names(name), [entry.card.name]);
+                match entry.levels {
+                    true => assert_eq!(names(&format!("{name}@0.25")), [format!("{}@0.25", entry.card.name)]),
+                    false => assert_eq!(names(name), [entry.card.name]),
+                }
             }
         }
     }
@@ -368,6 +411,17 @@ mod tests {
                 ("set_P", "p"),
                 ("set_recall", "recall"),
                 ("set_F", "f1"),
+                ("set_map", "set-map"),
+                ("set_relative_P", "set-relative-p"),
+                ("infAP", "inf-ap"),
+                ("11pt_avg", "11pt-avg"),
+                ("iprec_at_recall_0.10", "iprec@0.1"),
+                ("iprec_at_recall.0.35", "iprec@0.35"),
+                ("iprec_at_recall_1.00", "iprec@1"),
+                ("num_q", "num-q"),
+                ("num_ret", "num-ret"),
+                ("num_rel", "num-rel"),
+                ("num_rel_ret", "num-rel-ret"),
             ],
         ),
         (
@@ -391,6 +445,13 @@ mod tests {
                 ("SetP", "p"),
                 ("SetR", "recall"),
                 ("SetF", "f1"),
+                ("SetAP", "set-map"),
+                ("infAP", "inf-ap"),
+                ("IPrec@0.1", "iprec@0.1"),
+                ("Judged@10", "judged@10"),
+                ("NumQ", "num-q"),
+                ("NumRet", "num-ret"),
+                ("NumRel(rel=2)", "num-rel:threshold=2"),
             ],
         ),
         (
@@ -487,6 +548,52 @@ mod tests {
         }
     }
 
+    /// Damaged specifications are refused in a sentence, or name metrics whose names are read back.
+    #[test]
+    fn damaged_specs_never_cause_a_panic() {
+        let pieces: &[&[u8]] = &[
+            b"@",
+            b"_",
+            b".",
+            b"..",
+            b",",
+            b":",
+            b"=",
+            b"(",
+            b")",
+            b"0.5",
+            b"10",
+            b"-",
+            b"NaN",
+            b"1e9",
+            "é".as_bytes(),
+        ];
+        let seeds = "ndcg@10:gain=linear|iprec_at_recall_0.10,0.5|RBP(rel=2,p=0.5)@10,AP|p@1..5:t=2|NDCG:top=10;type=Exp|rbp.95";
+        let seeds: Vec<&str> = seeds.split('|').collect();
+        let mut random = crate::rng::stream(12, &[]);
+        let cases = std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
+        let (mut accepted, mut refused) = (0_u64, 0_u64);
+        for case in 0..cases {
+            let seed = seeds[case % seeds.len()].as_bytes();
+            let bytes = crate::data::files::fuzz::damaged(seed, pieces, &mut random);
+            let spec = String::from_utf8_lossy(&bytes);
+            match parse_list(&spec, &Conventions::default()) {
+                Ok(metrics) => {
+                    accepted += 1;
+                    for name in metrics.iter().map(|m| m.name()) {
+                        assert_eq!(names(&name), [&*name], "{spec}");
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    let message = error.to_string();
+                    assert!(message.len() < 800 && !message.contains(char::is_control), "{message:?}");
+                }
+            }
+        }
+        assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
+    }
+
     #[test]
     fn a_list_of_cuts_repeats_the_metric() {
         assert_eq!(names("ndcg_cut.5,10,map"), ["ndcg@5", "ndcg@10", "map"]);
@@ -498,6 +605,17 @@ mod tests {
         assert!(refusal("RBP(p=0.8").contains("closing parenthesis"));
         assert!(refusal("RBP(p=0.8)10").contains("write `@k`"));
         assert!(refusal("bpref_10").contains("takes no `@k`"));
+        assert_eq!(names("iprec@0.1,0.5,map"), ["iprec@0.1", "iprec@0.5", "map"]);
+        let official = names("official,err");
+        assert_eq!(
+            (official.len(), &*official[5], &*official[27], &*official[28]),
+            (29, "r-precision", "p@1000", "err")
+        );
+        assert_eq!((names("iprec_at_recall").len(), &*names("iprec")[3]), (11, "iprec@0.3"));
+        for (level, found) in [("iprec@10", "`10`"), ("iprec@-0.5", "`-0.5`"), ("iprec@NaN", "`NaN`")] {
+            let message = refusal(level);
+            assert!(message.contains(found) && message.contains("from 0 to 1"), "{message}");
+        }
         assert!(refusal("recip_rnk").contains("did you mean `recip_rank`?"), "{}", refusal("recip_rnk"));
         assert!(refusal("ndgc_cut_10").contains("did you mean `ndcg_cut`?"), "{}", refusal("ndgc_cut_10"));
     }

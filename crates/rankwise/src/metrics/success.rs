@@ -17,6 +17,7 @@ pub(super) const ENTRY: MetricEntry = MetricEntry {
     range: (0.0, Some(1.0)),
     empty: BY_CONVENTION,
     cut: true,
+    levels: false,
     options: &["threshold"],
     make: |request| {
         let formula = Success { threshold: request.conventions.threshold, depth: request.depth() };

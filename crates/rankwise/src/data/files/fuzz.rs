@@ -4,6 +4,7 @@
 
 use super::source::Source;
 use super::{ReadOptions, delimited, scores, trec};
+use crate::data::fusion::{FusionMethod, ScoreNormalization, fuse};
 use crate::error::Result;
 use crate::rng;
 use rand::RngExt;
@@ -119,6 +120,32 @@ fn damaged_judgements_and_runs_never_cause_a_panic() {
     fuzz(3, &seeds, trec::qrels_from);
     let seeds = ["301 Q0 d1 1 2.5 me\n301 Q0 d2 2 -1e-3 me\n302 Q0 d1 1 7 me\n", "1\tQ0\td\t1\t.5\tme\r\n"];
     fuzz(4, &seeds, trec::run_from);
+}
+
+#[test]
+fn damaged_runs_are_fused_or_refused() {
+    let good = "301 Q0 d1 1 2.5 me\n301 Q0 d2 2 -1e-3 me\n302 Q0 d1 1 7 me\n";
+    let source = Source::new("x", std::io::Cursor::new(good.as_bytes().to_vec())).unwrap();
+    let other = trec::run_from(source).unwrap();
+    let normalizations = [
+        ScoreNormalization::None,
+        ScoreNormalization::MinMax,
+        ScoreNormalization::Max,
+        ScoreNormalization::Sum,
+        ScoreNormalization::ZScore,
+        ScoreNormalization::Rank,
+    ];
+    let seeds = [good, "301\tQ0\td3\t1\t1e308\tme\r\n301 Q0 d4 2 -1e308 me\n"];
+    fuzz(6, &seeds, |source| {
+        let runs = [trec::run_from(source)?, other.clone()];
+        let methods = normalizations.map(FusionMethod::CombMnz);
+        for method in methods.into_iter().chain([FusionMethod::Rrf { k: 60.0 }]) {
+            let fused = fuse(&runs, method, Some(3), "f")?.run;
+            let scores = fused.topics.iter().flat_map(|topic| &topic.values);
+            assert!(scores.clone().all(|score| score.is_finite()), "{method:?}");
+        }
+        Ok(())
+    });
 }
 
 #[test]

@@ -222,14 +222,45 @@ pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
     Ok(generated_ids(data))
 }
 
-/// Writes the documents of each query by decreasing score, as a run called `tag`. Returns notes for the user.
-pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Result<Vec<String>> {
-    if tag.is_empty() || tag.contains(char::is_whitespace) {
-        return Err(Error::parameter(format!(
+impl TrecRun {
+    /// Writes the run, with the documents of each topic in their order here.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        check_tag(&self.tag)?;
+        let mut file = AtomicFile::create(path)?;
+        let mut text = Vec::new();
+        for topic in &self.topics {
+            text.clear();
+            for (place, (document, &score)) in topic.documents.iter().zip(&topic.values).enumerate() {
+                push_line(&mut text, &topic.id, document, place, score, &self.tag);
+            }
+            file.put(&text)?;
+        }
+        file.commit()
+    }
+}
+
+fn check_tag(tag: &str) -> Result<()> {
+    match tag.is_empty() || tag.contains(char::is_whitespace) {
+        false => Ok(()),
+        true => Err(Error::parameter(format!(
             "the tag of a run must be one word, not {}",
             quoted(tag.as_bytes())
-        )));
+        ))),
     }
+}
+
+/// Appends one line of a run, for a document at a rank from 0.
+fn push_line(text: &mut Vec<u8>, topic: &str, document: &str, place: usize, score: f64, tag: &str) {
+    text.extend_from_slice(format!("{topic} Q0 {document} ").as_bytes());
+    push_integer(text, place as u64 + 1);
+    text.push(b' ');
+    push_f64(text, score);
+    text.extend_from_slice(format!(" {tag}\n").as_bytes());
+}
+
+/// Writes the documents of each query by decreasing score, as a run called `tag`. Returns notes for the user.
+pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Result<Vec<String>> {
+    check_tag(tag)?;
     if scores.len() != data.len() {
         return Err(Error::data(format!("{} scores for {} documents", scores.len(), data.len())));
     }
@@ -250,11 +281,7 @@ pub fn write_run(data: &Dataset, scores: &[f64], path: &Path, tag: &str) -> Resu
 fn push_ranked(text: &mut Vec<u8>, query: Query<'_>, scores: &[f64], tag: &str) -> Result<()> {
     let ids = document_ids(query)?;
     for (place, &document) in Ranking::by_scores(scores).order().iter().enumerate() {
-        text.extend_from_slice(format!("{} Q0 {} ", query.id(), ids[document as usize]).as_bytes());
-        push_integer(text, place as u64 + 1);
-        text.push(b' ');
-        push_f64(text, scores[document as usize]);
-        text.extend_from_slice(format!(" {tag}\n").as_bytes());
+        push_line(text, query.id(), &ids[document as usize], place, scores[document as usize], tag);
     }
     Ok(())
 }

@@ -7,8 +7,10 @@ use crate::metrics::{Metric, evaluate};
 use crate::models::Model;
 use crate::parallel;
 use crate::rng;
+use crate::watch::{Progress, Watch};
 use rand::seq::SliceRandom;
 use serde::Serialize;
+use std::sync::Mutex;
 
 /// Names the streams of shuffled columns: `(this, feature, repeat)`.
 const SHUFFLE_STREAM: u64 = 0x7368_7566;
@@ -66,8 +68,13 @@ pub struct Drop {
 
 impl Permutation {
     /// The importance of every feature of `model` on `data`, which is as the model sees it. The same for any number
-    /// of threads.
-    pub fn importance(&self, model: &Model, data: &Dataset) -> Result<PermutationImportance> {
+    /// of threads. A step of `watch` is a feature that the model uses.
+    pub fn importance(
+        &self,
+        model: &Model,
+        data: &Dataset,
+        watch: &mut (dyn Watch + Send),
+    ) -> Result<PermutationImportance> {
         if self.repeats == 0 {
             return Err(Error::parameter("`repeats` is 0; each feature must be shuffled at least once"));
         }
@@ -76,14 +83,13 @@ impl Permutation {
         let mut used = model.shape().used_columns();
         // Columns that the data lacks are 0 for all documents, shuffled or not.
         used[data.width()..].fill(false);
-        let drops = parallel::map(used.into_iter().enumerate(), |(column, used)| {
-            if used { self.drop(model, data, column, value) } else { Ok(self.none()) }
+        let steps = Steps::new(watch, used.iter().filter(|used| **used).count());
+        let drops = parallel::map(used.into_iter().enumerate(), |(column, used)| match used {
+            true => steps.report(self.drop(model, data, column, value)?),
+            false => Ok(self.none()),
         });
-        Ok(PermutationImportance {
-            metric: self.metric.name(),
-            value,
-            drops: drops.into_iter().collect::<Result<_>>()?,
-        })
+        let drops = drops.into_iter().collect::<Result<Vec<Drop>>>()?;
+        Ok(PermutationImportance { metric: self.metric.name(), value, drops })
     }
 
     /// The drop of a feature that cannot change a score.
@@ -91,6 +97,7 @@ impl Permutation {
         Drop { mean: 0.0, deviation: (self.repeats > 1).then_some(0.0) }
     }
 
+    /// The drop of one feature.
     fn drop(&self, model: &Model, data: &Dataset, column: usize, value: f64) -> Result<Drop> {
         let mut drops = Vec::with_capacity(self.repeats);
         for first in (0..self.repeats).step_by(TOGETHER) {
@@ -140,5 +147,37 @@ impl Permutation {
                 self.metric.name()
             ))
         })
+    }
+}
+
+/// Reports the features that several threads finish.
+struct Steps<'a> {
+    watch: Mutex<Watched<'a>>,
+    total: u64,
+}
+
+struct Watched<'a> {
+    watch: &'a mut (dyn Watch + Send),
+    done: u64,
+    largest: f64,
+}
+
+impl<'a> Steps<'a> {
+    fn new(watch: &'a mut (dyn Watch + Send), total: usize) -> Self {
+        let watch = Mutex::new(Watched { watch, done: 0, largest: f64::NEG_INFINITY });
+        Steps { watch, total: total as u64 }
+    }
+
+    /// Counts one more feature with this drop. Fails if a stop was requested.
+    fn report(&self, drop: Drop) -> Result<Drop> {
+        let mut watched = self.watch.lock().unwrap_or_else(|e| e.into_inner());
+        watched.done += 1;
+        watched.largest = watched.largest.max(drop.mean);
+        let (done, value) = (watched.done, watched.largest);
+        watched.watch.step(Progress { done, total: Some(self.total), what: "largest drop", value });
+        match watched.watch.stop().requested() {
+            true => Err(Error::interrupted("stopped before the importance of every feature was known")),
+            false => Ok(drop),
+        }
     }
 }

@@ -16,9 +16,15 @@ use crate::data::{Dataset, Row};
 use crate::error::{Error, Result};
 use crate::models::Model;
 use crate::parallel;
+use crate::watch::{Progress, Watch};
 
 /// Documents that are explained together, whatever the number of threads: a leaf's tables are made once for them.
 const CHUNK: usize = 64;
+
+/// Values that are held in memory at a time while many documents are explained.
+const BLOCK_VALUES: usize = 1 << 22;
+/// The most documents between two reports of progress.
+const BLOCK_DOCUMENTS: usize = 1 << 10;
 
 /// Computes the contributions of features, for one shape of model.
 pub(in crate::models) trait Explain: Send + Sync {
@@ -61,6 +67,35 @@ impl<'a> Explainer<'a> {
     /// Number of feature columns of the model.
     pub fn width(&self) -> usize {
         self.model.width()
+    }
+
+    /// Why document `a` scores higher or lower than document `b`: what every feature column contributes to the score of
+    /// `a`, less what it contributes to that of `b`. The differences sum to the difference of the scores.
+    pub fn difference(&self, data: &Dataset, a: usize, b: usize) -> Result<Vec<f64>> {
+        let both = self.contributions(data, &[a, b])?;
+        Ok(both[0].iter().zip(&both[1]).map(|(a, b)| a - b).collect())
+    }
+
+    /// Like [`contributions`](Self::contributions), for any number of documents: `each` gets them block by block. A step
+    /// of `watch` is a document.
+    pub fn contributions_by_block(
+        &self,
+        data: &Dataset,
+        documents: &[usize],
+        watch: &mut dyn Watch,
+        mut each: impl FnMut(&[usize], Vec<Vec<f64>>) -> Result<()>,
+    ) -> Result<()> {
+        let block = (BLOCK_VALUES / self.width().max(1)).clamp(1, BLOCK_DOCUMENTS);
+        let (mut done, total) = (0, Some(documents.len() as u64));
+        for documents in documents.chunks(block) {
+            each(documents, self.contributions(data, documents)?)?;
+            done += documents.len() as u64;
+            watch.step(Progress { done, total, what: "", value: 0.0 });
+            if watch.stop().requested() {
+                return Err(Error::interrupted("stopped before every document was explained"));
+            }
+        }
+        Ok(())
     }
 
     /// For each of `documents` (by their numbers in `data`, which is prepared), what every feature column of the model

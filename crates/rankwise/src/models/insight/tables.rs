@@ -3,14 +3,12 @@
 use super::{Explainer, PartialDependence};
 use crate::data::{AtomicFile, Columns, Dataset, push_f64, push_field};
 use crate::error::Result;
+use crate::watch::Watch;
 use std::path::Path;
-
-/// Values that are held in memory at a time while contributions are written.
-const BLOCK_VALUES: usize = 1 << 22;
 
 /// Writes the contributions to the scores of some `documents` of `data` as CSV: the document's number from 1, its
 /// query, the score and its base, and one column for each feature of the model, called as in `columns`. `scores` has
-/// one for each of `documents`.
+/// one for each of `documents`. A step of `watch` is a document.
 pub fn write_contributions(
     path: &Path,
     explainer: &Explainer<'_>,
@@ -18,6 +16,7 @@ pub fn write_contributions(
     data: &Dataset,
     documents: &[usize],
     scores: &[f64],
+    watch: &mut dyn Watch,
 ) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     let mut text = b"document,query,score,base".to_vec();
@@ -26,13 +25,11 @@ pub fn write_contributions(
         push_field(&mut text, &columns.name(column), b',');
     }
     text.push(b'\n');
-    let block = (BLOCK_VALUES / explainer.width().max(1)).max(1);
-    for (documents, scores) in documents.chunks(block).zip(scores.chunks(block)) {
-        let rows = explainer.contributions(data, documents)?;
-        for ((&document, &score), contributions) in documents.iter().zip(scores).zip(rows) {
+    let mut scores = scores.iter();
+    explainer.contributions_by_block(data, documents, watch, |documents, rows| {
+        for ((&document, &score), contributions) in documents.iter().zip(&mut scores).zip(rows) {
             text.extend_from_slice(format!("{},", document + 1).as_bytes());
-            let query = data.bounds().partition_point(|&start| start <= document) - 1;
-            push_field(&mut text, data.query(query).id(), b',');
+            push_field(&mut text, data.query(data.query_of(document)).id(), b',');
             for number in [score, explainer.base()].into_iter().chain(contributions) {
                 text.push(b',');
                 push_f64(&mut text, number);
@@ -41,7 +38,8 @@ pub fn write_contributions(
             file.put(&text)?;
             text.clear();
         }
-    }
+        Ok(())
+    })?;
     file.put(&text)?;
     file.commit()
 }

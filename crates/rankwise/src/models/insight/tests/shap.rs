@@ -127,6 +127,25 @@ fn deep_trees_lose_no_digits() {
     }
 }
 
+/// The differences of contributions sum to the difference of the scores, and turn their sign with the pair.
+#[test]
+fn differences_sum_to_the_difference_of_the_scores() {
+    let random = &mut stream(9, &[]);
+    let data = random_data(random, 6, 40);
+    for model in
+        [random_ensemble(random, 6, 20, 9), Model::linear(vec![1.5, 0.0, -2.0, 0.25, 3.0, -1.0], 7.0)]
+    {
+        let (explainer, scores) = (Explainer::new(&model).unwrap(), model.scores(&data).unwrap());
+        for (a, b) in [(0, 1), (39, 3), (17, 17), (20, 5)] {
+            let found = explainer.difference(&data, a, b).unwrap();
+            let sum: f64 = found.iter().sum();
+            assert!((sum - (scores[a] - scores[b])).abs() < 1e-9, "{a} {b}: {sum}");
+            let turned = explainer.difference(&data, b, a).unwrap();
+            assert!(found.iter().zip(&turned).all(|(x, y)| *x == -y));
+        }
+    }
+}
+
 #[test]
 fn linear_contributions_by_hand() {
     let model = Model::linear(vec![2.0, -1.0, 4.0], 0.5);

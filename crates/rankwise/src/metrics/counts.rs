@@ -1,0 +1,88 @@
+//! The counts of trec_eval: queries, documents retrieved, relevant documents, and relevant documents retrieved. Their
+//! sum over all queries is reported, not their mean.
+
+use super::hits::{relevant, relevant_among};
+use super::{MetricEntry, MetricFormula, NEVER};
+use crate::card::Card;
+use crate::rank::Ranking;
+
+pub(super) const QUERIES: MetricEntry = MetricEntry {
+    make: |request| request.build(&QUERIES.card, Count::Queries),
+    ..entry("num-q", "Number of queries", "Number of queries evaluated.", &[])
+};
+
+pub(super) const RETRIEVED: MetricEntry = MetricEntry {
+    make: |request| request.build(&RETRIEVED.card, Count::Retrieved),
+    ..entry("num-ret", "Documents retrieved", "Number of documents retrieved.", &[])
+};
+
+pub(super) const RELEVANT: MetricEntry = MetricEntry {
+    make: |request| {
+        let count = Count::Relevant { threshold: request.conventions.threshold };
+        request.build(&RELEVANT.card, count)
+    },
+    ..entry(
+        "num-rel",
+        "Relevant documents",
+        "Number of relevant documents, retrieved or not.",
+        &["threshold"],
+    )
+};
+
+pub(super) const RELEVANT_RETRIEVED: MetricEntry = MetricEntry {
+    make: |request| {
+        let count = Count::RelevantRetrieved { threshold: request.conventions.threshold };
+        request.build(&RELEVANT_RETRIEVED.card, count)
+    },
+    ..entry(
+        "num-rel-ret",
+        "Relevant documents retrieved",
+        "Number of relevant documents retrieved.",
+        &["threshold"],
+    )
+};
+
+const fn entry(
+    name: &'static str,
+    title: &'static str,
+    summary: &'static str,
+    options: &'static [&'static str],
+) -> MetricEntry {
+    MetricEntry {
+        card: Card { name, title, summary, citations: &["buckley2004trec"] },
+        aliases: &[],
+        range: (0.0, None),
+        empty: NEVER,
+        cut: false,
+        levels: false,
+        options,
+        make: |request| request.build(&QUERIES.card, Count::Queries),
+    }
+}
+
+enum Count {
+    Queries,
+    Retrieved,
+    Relevant { threshold: f32 },
+    RelevantRetrieved { threshold: f32 },
+}
+
+impl MetricFormula for Count {
+    fn is_undefined(&self, _: &[f32]) -> bool {
+        false
+    }
+
+    fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
+        let count = match *self {
+            Count::Queries => 1,
+            Count::Retrieved => ranking.len(),
+            Count::Relevant { threshold } => relevant(labels, threshold),
+            Count::RelevantRetrieved { threshold } => relevant_among(labels, ranking.order(), threshold),
+        };
+        count as f64
+    }
+
+    fn is_count(&self) -> bool {
+        true
+    }
+}
