@@ -27,13 +27,33 @@ pub(crate) struct Input {
     #[arg(long, value_name = "LAYOUT", default_value = "auto")]
     layout: InputLayout,
 
-    /// Column with the label in CSV, TSV and Parquet; `label` or a common name when not given
+    /// Column with the label in tables (CSV, TSV, Parquet). Default: `label` or a common name
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
 
-    /// Column with the query id in CSV, TSV and Parquet; `qid` or a common name when not given
+    /// Column with the query id in tables. Default: `qid` or a common name
     #[arg(long, value_name = "COLUMN")]
     qid: Option<String>,
+
+    /// Column with the document id in tables. Default: `docid`, if there is one; '' for none
+    #[arg(long, value_name = "COLUMN")]
+    docid: Option<String>,
+
+    /// Column with the query weight in tables. Default: `weight`, if there is one; '' for none
+    #[arg(long, value_name = "COLUMN")]
+    weight: Option<String>,
+
+    /// Column with the shown position in tables. Default: `position`, if there is one; '' for none
+    #[arg(long, value_name = "COLUMN")]
+    position: Option<String>,
+
+    /// Columns of tables to leave out, separated by commas
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    ignore: Vec<String>,
+
+    /// Columns of tables to use as features, separated by commas; others without a role are left out
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 #[derive(ValueEnum, Clone, Copy)]
@@ -135,7 +155,11 @@ impl Input {
             columns: ColumnRoles {
                 label: self.label.clone(),
                 query: self.qid.clone(),
-                ..ColumnRoles::default()
+                document: self.docid.clone(),
+                weight: self.weight.clone(),
+                position: self.position.clone(),
+                ignore: self.ignore.clone(),
+                only: self.only.clone(),
             },
         }
     }

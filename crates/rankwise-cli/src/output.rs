@@ -80,7 +80,11 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// The flag that helps, since the library's errors know no flags.
 fn hint(error: &str) -> Option<String> {
-    let flag = if error.contains("with the option `group`") {
+    let flag = if let Some((_, columns)) = error.split_once("not features can be ignored: ") {
+        format!("--ignore {}", columns.trim_matches('`').replace("`, `", ","))
+    } else if error.contains("unless no column is named for the query weight") {
+        "--weight '' to read the column as a feature".to_owned()
+    } else if error.contains("with the option `group`") {
         "--group".to_owned()
     } else if let Some((_, id)) = error.split_once("read it with the first id ") {
         format!("--first-id {id}")

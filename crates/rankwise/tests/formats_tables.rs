@@ -295,6 +295,49 @@ fn long_tables_read_back_with_any_number_of_threads() {
     assert!(texts.windows(2).all(|t| t[0] == t[1]));
 }
 
+/// `testdata/tables` has a table as pandas writes it, with its script.
+#[test]
+fn a_table_of_pandas_is_read_from_csv_and_parquet() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tables"));
+    let names: &[&str] =
+        if cfg!(feature = "parquet") { &["pandas.csv", "pandas.parquet"] } else { &["pandas.csv"] };
+    for name in names {
+        let path = folder.join(name);
+        let refused = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(refused.ends_with("not features can be ignored: `date`, `url`"), "{refused}");
+        let mut options = ReadOptions::default();
+        options.columns.ignore = vec!["date".into()];
+        options.columns.document = Some("url".into());
+        let weight = read(&path, &options).unwrap_err().to_string();
+        assert!(weight.contains("query `shoes` has the weight 0.5 here but 2.5"), "{weight}");
+        options.columns.weight = Some(String::new());
+        let loaded = read(&path, &options).unwrap();
+        assert!(loaded.notes.len() == 1 && loaded.notes[0].contains("row numbers"), "{:?}", loaded.notes);
+        let parts = comparable(&loaded.data);
+        let absent = 1.2345e-33;
+        let values = vec![1.0, 2.5, 13.25, 0.0, 0.5, absent, 1.0, 1.0, 4.0, 0.0, 1.0, 0.125];
+        assert_eq!(parts.features, Features::Dense { width: 3, values });
+        assert_eq!(parts.columns.names.unwrap(), ["in_title", "weight", "bm25"]);
+        assert_eq!(parts.labels, [1.0, 0.0, 2.0, 0.0]);
+        assert_eq!(parts.query_ids.iter().collect::<Vec<_>>(), ["shoes", "red hat"]);
+        assert_eq!(parts.document_ids.unwrap().get(2), "https://a.example/3");
+        options.columns.only = vec!["bm25".into()];
+        assert_eq!(read(&path, &options).unwrap().data.width(), 1);
+    }
+}
+
+#[test]
+fn spaces_around_a_query_id_are_not_part_of_it_except_in_quotes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    fs::write(&path, "label,qid,a\n1,1,0.5\n0, 1,0.25\n1,1 ,0.5\n").unwrap();
+    assert_eq!(read(&path, &ReadOptions::default()).unwrap().data.query_count(), 1);
+    fs::write(&path, "label,qid,a\n1,1,0.5\n0,\" 1\",0.25\n").unwrap();
+    let loaded = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(loaded.data.query_count(), 2);
+    assert!(loaded.notes[0].contains("`1` and ` 1` differ only in spaces"), "{:?}", loaded.notes);
+}
+
 #[test]
 fn a_given_format_overrides_the_extension() {
     let folder = tempfile::tempdir().unwrap();

@@ -171,11 +171,12 @@ impl Experiment {
         if let Some(first_id) = spec.first_id.or(first_id) {
             add("--first-id", vec![first_id.to_string()]);
         }
-        if let Some(label) = &spec.label {
-            add("--label", vec![label.clone()]);
+        let roles = spec.column_roles();
+        for (role, column) in roles.named() {
+            add(&format!("--{role}"), vec![column.to_owned()]);
         }
-        if let Some(qid) = &spec.qid {
-            add("--qid", vec![qid.clone()]);
+        for (flag, columns) in [("--ignore", &roles.ignore), ("--only", &roles.only)] {
+            columns.iter().for_each(|column| add(flag, vec![column.clone()]));
         }
         add("--seed", vec![self.job_seed(data, chosen.fold, chosen.repeat).to_string()]);
         add("-o", vec![model.display().to_string()]);

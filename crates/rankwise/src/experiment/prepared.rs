@@ -220,10 +220,12 @@ fn synthetic(synth: &SynthSpec) -> Result<Dataset> {
 }
 
 fn read_options(spec: &DataSpec) -> ReadOptions {
-    let mut columns = spec.columns.clone();
-    columns.label = columns.label.or_else(|| spec.label.clone());
-    columns.query = columns.query.or_else(|| spec.qid.clone());
-    ReadOptions { group: spec.group, first_id: spec.first_id, columns, ..ReadOptions::default() }
+    ReadOptions {
+        group: spec.group,
+        first_id: spec.first_id,
+        columns: spec.column_roles(),
+        ..ReadOptions::default()
+    }
 }
 
 /// The data of several groups of files.

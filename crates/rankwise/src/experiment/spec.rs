@@ -370,6 +370,14 @@ impl Spec {
 }
 
 impl DataSpec {
+    /// The roles of the columns, those of `label` and `qid` included.
+    pub(super) fn column_roles(&self) -> ColumnRoles {
+        let mut columns = self.columns.clone();
+        columns.label = columns.label.or_else(|| self.label.clone());
+        columns.query = columns.query.or_else(|| self.qid.clone());
+        columns
+    }
+
     fn each_path(&mut self, mut change: impl FnMut(&mut PathBuf)) {
         let lists = [&mut self.splits, &mut self.files, &mut self.train, &mut self.valid, &mut self.test];
         lists.into_iter().flatten().for_each(&mut change);

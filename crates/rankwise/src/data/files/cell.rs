@@ -2,6 +2,7 @@
 
 use super::excerpt::quoted;
 use super::number;
+use super::roles::listed;
 
 type Cell<T> = Result<T, String>;
 
@@ -23,12 +24,37 @@ fn unusual_feature(text: &[u8], name: &str) -> Cell<f32> {
 }
 
 fn finite(text: &[u8], name: &str, expected: &str) -> Cell<f32> {
-    match number::parse(text.trim_ascii()) {
+    let trimmed = text.trim_ascii();
+    match number::parse(trimmed).or_else(|| truth_value(trimmed)) {
         Some(value) if value.is_finite() => Ok(value),
+        Some(value) if value.is_infinite() => Err(format!(
+            "{} in column {} is not a finite number in single precision, which goes up to 3.4e38",
+            quoted(trimmed),
+            quoted(name.as_bytes())
+        )),
         _ => {
             Err(format!("expected {expected} in column {}, found {}", quoted(name.as_bytes()), quoted(text)))
         }
     }
+}
+
+/// `True` and `False`, as pandas and others write them.
+fn truth_value(text: &[u8]) -> Option<f32> {
+    if text.eq_ignore_ascii_case(b"true") {
+        Some(1.0)
+    } else {
+        text.eq_ignore_ascii_case(b"false").then_some(0.0)
+    }
+}
+
+/// Whether a field is a number, even one that is too large, or missing.
+pub(super) fn looks_like_a_number(text: &[u8]) -> bool {
+    feature(text, "").is_ok() || number::parse(text.trim_ascii()).is_some()
+}
+
+/// What to add to the message about a feature, where other fields of the row are no numbers either.
+pub(super) fn advice_to_ignore(names: &[String]) -> String {
+    format!("; columns that are not features can be ignored: {}", listed(names))
 }
 
 /// A label: a finite number.

@@ -241,7 +241,11 @@ impl Block<'_> {
                 query = at;
             }
             let (text, end) = self.field(at, scratch);
-            rows.push(text, *role, &header.names[index]).map_err(|message| self.error(at, message))?;
+            let text = if self.text.get(at) == Some(&b'"') { text } else { text.trim_ascii() };
+            rows.push(text, *role, &header.names[index]).map_err(|message| match role {
+                Role::Feature => self.not_a_feature(start, at, header, message),
+                _ => self.error(at, message),
+            })?;
             at = end;
         }
         match self.text.get(at) == Some(&self.delimiter) {
@@ -295,6 +299,23 @@ impl Block<'_> {
         let line = self.first_line + memchr_iter(b'\n', before).count() as u64;
         let column = (at - line_start) as u64 + 1;
         Error::parse(Place { file: self.file.to_owned(), line, column }, message)
+    }
+
+    /// The error for a field that is no number, with all columns of the row whose fields are none.
+    fn not_a_feature(&self, start: usize, at: usize, header: &Header, message: String) -> Error {
+        let (mut names, mut field_start, mut scratch) = (Vec::new(), start, Vec::new());
+        for (name, role) in header.names.iter().zip(&header.roles) {
+            let (text, end) = self.field(field_start, &mut scratch);
+            if *role == Role::Feature && !cell::looks_like_a_number(text) {
+                names.push(name.clone());
+            }
+            if self.text.get(end) != Some(&self.delimiter) {
+                break;
+            }
+            field_start = end + 1;
+        }
+        let advice = if names.is_empty() { String::new() } else { cell::advice_to_ignore(&names) };
+        self.error(at, message + &advice)
     }
 
     /// The error for a row with too few or too many fields; it points to the last field or the last one expected.

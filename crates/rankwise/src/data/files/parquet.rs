@@ -5,7 +5,7 @@ use super::roles::Role;
 use super::source::Source;
 use super::table::{Header, Table, TableRows};
 use super::write::{has_document_ids, table_losses, table_names};
-use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions};
+use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions, cell};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -16,7 +16,7 @@ use arrow_array::{Array, ArrayRef, Float32Array, RecordBatch, StringArray, UInt3
 use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -41,7 +41,11 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
         let file = source.origin().name().to_owned();
         let mut bytes = Vec::new();
         source.read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
-        let builder = guarded(&file, || ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)))?;
+        // By the types of Parquet itself: the text of a pandas category is then plain text.
+        let types = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let builder = guarded(&file, || {
+            ParquetRecordBatchReaderBuilder::try_new_with_options(Bytes::from(bytes), types)
+        })?;
         let within = |message: String| Error::malformed(format!("{file}: {message}"));
         let header = header_of(&builder, options).map_err(within)?;
         let table = table.get_or_insert_with(|| Table::new(header.clone()));
@@ -105,10 +109,12 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Tabl
             }
             Role::Ignored => {}
             Role::Feature => {
-                let values = numbers(array).map_err(|(row, what)| fault(row, what))?;
+                let values = numbers(array).map_err(|(row, what)| {
+                    fault(row, what) + &cell::advice_to_ignore(&not_features(batch, header))
+                })?;
                 for (row, value) in values.into_iter().enumerate() {
-                    if value.is_infinite() {
-                        return Err(fault(row, "the value is infinite".to_owned()));
+                    if (value as f32).is_infinite() {
+                        return Err(fault(row, not_finite(value)));
                     }
                     rows.features[row * header.width + feature] = value as f32;
                 }
@@ -126,9 +132,23 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Tabl
     Ok(rows)
 }
 
+fn not_finite(value: f64) -> String {
+    format!("{value} is not a finite number in single precision, which goes up to 3.4e38")
+}
+
+/// The columns that are read as features but hold no numbers.
+fn not_features(batch: &RecordBatch, header: &Header) -> Vec<String> {
+    let columns = batch.columns().iter().zip(&header.roles).zip(&header.names);
+    let wrong = columns.filter(|((array, role), _)| **role == Role::Feature && numbers(array).is_err());
+    wrong.map(|(_, name)| name.clone()).collect()
+}
+
 impl TableRows {
     fn push_number(&mut self, role: Role, value: f64) -> Message<()> {
         match role {
+            Role::Label | Role::Weight if value.is_finite() && (value as f32).is_infinite() => {
+                return Err(not_finite(value));
+            }
             Role::Label if value.is_finite() => self.labels.push(value as f32),
             Role::Weight if value.is_finite() && value >= 0.0 => self.weights.push(value as f32),
             Role::Position if value.is_nan() => self.positions.push(0),
@@ -169,13 +189,13 @@ fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             (0..array.len()).map(|row| number_in(array, row).map_err(|what| (row, what))).collect()
         }
-        other => Err((0, format!("a column of type {other} does not hold numbers"))),
+        _ => Err((0, "the column does not hold numbers".to_owned())),
     }
 }
 
 fn number_in(array: &ArrayRef, row: usize) -> Message<f64> {
     let text = text_at(array, row)?;
-    let number = super::cell::feature(text.as_bytes(), "").map(f64::from);
+    let number = cell::feature(text.as_bytes(), "").map(f64::from);
     number.map_err(|_| format!("expected a number, found {}", quoted(text.as_bytes())))
 }
 
@@ -201,7 +221,7 @@ fn text_at(array: &ArrayRef, row: usize) -> Message<String> {
         DataType::UInt16 => show!(UInt16Type),
         DataType::UInt32 => show!(UInt32Type),
         DataType::UInt64 => show!(UInt64Type),
-        other => return Err(format!("a column of type {other} holds no ids; use text or whole numbers")),
+        _ => return Err("the column does not hold ids; use text or whole numbers".to_owned()),
     })
 }
 

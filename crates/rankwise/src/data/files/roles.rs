@@ -21,7 +21,11 @@ const NAMES_LISTED: usize = 12;
 /// | position | `position` | |
 ///
 /// The names in the last column are used only if the usual one is absent, and a reading note reports it. If several
-/// of them are present, reading fails and asks for the name. Label and query are required.
+/// of them are present, reading fails and asks for the name. Label and query are required. For the other roles, an
+/// empty name stands for no column: with `weight = ""`, a column called `weight` is a feature.
+///
+/// A first column without a name, and columns called `Unnamed: 0` or `__index_level_0__`, hold the row numbers that
+/// pandas writes. They are left out, and a reading note reports it.
 ///
 /// ```
 /// use rankwise::data::ColumnRoles;
@@ -50,6 +54,17 @@ pub struct ColumnRoles {
     /// Columns to leave out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
+    /// The features. If there are any, all columns without another role are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+}
+
+impl ColumnRoles {
+    /// The names of the columns of all roles but features, by the keys `label`, `qid`, `docid`, `weight` and
+    /// `position`, as far as they are given.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        KNOWN.iter().filter_map(|known| Some((known.names[0], (known.named)(self)?)))
+    }
 }
 
 /// What a column holds.
@@ -117,40 +132,65 @@ pub(super) fn usual_name(role: Role) -> &'static str {
     KNOWN.iter().find(|known| known.role == role).map_or("", |known| known.names[0])
 }
 
-/// Names that no feature may have in a written table, because they would be read as something else.
-pub(super) fn reserved_names() -> impl Iterator<Item = &'static str> {
-    KNOWN.iter().flat_map(|known| if known.required { &known.names[..1] } else { known.names }).copied()
+/// The role that a feature of a written table would be read as by its name, if the table has columns of the roles
+/// `present`: by the usual name always, by the other names if the role has no column.
+pub(super) fn role_by_name(name: &str, present: &[Role]) -> Option<Role> {
+    let is_read_as = |known: &&Known| match present.contains(&known.role) {
+        true => known.names[0] == name,
+        false => known.names.contains(&name),
+    };
+    KNOWN.iter().find(is_read_as).map(|known| known.role)
 }
 
 /// Finds the role of every column. On success, also sentences on what was guessed.
 pub(super) fn assign(names: &[String], roles: &ColumnRoles) -> Result<(Vec<Role>, Vec<String>), String> {
-    let mut found = vec![Role::Feature; names.len()];
-    let mut notes = Vec::new();
-    let mut set = |column: usize, role: Role| match std::mem::replace(&mut found[column], role) {
-        Role::Feature => Ok(()),
-        _ => {
-            Err(format!("the column {} is named for two roles; name another for one", shown(&names[column])))
+    let mut found: Vec<Option<Role>> = vec![None; names.len()];
+    let mut set = |name: &str, role: Role, purpose: &str| {
+        let column = position(names, name).ok_or_else(|| missing(names, name, purpose))?;
+        match found[column].replace(role) {
+            None => Ok(()),
+            Some(_) => {
+                Err(format!("the column {} is named for two roles; name another for one", shown(name)))
+            }
         }
     };
-    for name in &roles.ignore {
-        let column = position(names, name).ok_or_else(|| missing(names, name, "to ignore"))?;
-        set(column, Role::Ignored)?;
-    }
+    roles.ignore.iter().try_for_each(|name| set(name, Role::Ignored, "to ignore"))?;
+    roles.only.iter().try_for_each(|name| set(name, Role::Feature, "for a feature"))?;
     for known in &KNOWN {
-        if let Some(name) = (known.named)(roles) {
-            let column =
-                position(names, name).ok_or_else(|| missing(names, name, &format!("for {}", known.what)))?;
-            set(column, known.role)?;
+        match (known.named)(roles) {
+            Some("") if known.required => {
+                return Err(format!("every table needs {}; name the column that holds it", known.what));
+            }
+            Some("") | None => {}
+            Some(name) => set(name, known.role, &format!("for {}", known.what))?,
         }
     }
+    let mut notes = Vec::new();
     for known in KNOWN.iter().filter(|known| (known.named)(roles).is_none()) {
-        let free: Vec<usize> = (0..names.len()).filter(|&c| found[c] == Role::Feature).collect();
+        let free: Vec<usize> = (0..names.len()).filter(|&c| found[c].is_none()).collect();
         let Some((column, note)) = guess(names, &free, known)? else { continue };
-        found[column] = known.role;
+        found[column] = Some(known.role);
         notes.extend(note);
     }
+    notes.extend(leave_out_row_numbers(names, &mut found));
+    let rest = if roles.only.is_empty() { Role::Feature } else { Role::Ignored };
+    let found: Vec<Role> = found.into_iter().map(|role| role.unwrap_or(rest)).collect();
     notes.extend(suspicious_features(names, &found));
     Ok((found, notes))
+}
+
+/// Leaves out the row numbers that pandas writes. Returns a note if there are any.
+fn leave_out_row_numbers(names: &[String], found: &mut [Option<Role>]) -> Option<String> {
+    let is_index = |(column, name): (usize, &String)| match &**name {
+        "" => column == 0,
+        name => name == "Unnamed: 0" || name == "__index_level_0__",
+    };
+    let column = names.iter().enumerate().position(|named| is_index(named) && found[named.0].is_none())?;
+    found[column] = Some(Role::Ignored);
+    Some(match &*names[column] {
+        "" => "the first column has no name; it is taken for row numbers and left out".to_owned(),
+        name => format!("the column {} is taken for row numbers and left out", shown(name)),
+    })
 }
 
 /// The column of a role that was not named, with a note where it does not have the usual name.
@@ -296,5 +336,32 @@ mod tests {
         let ignored = ColumnRoles { ignore: vec!["b".into()], ..ColumnRoles::default() };
         assert!(named(ignored).unwrap_err().contains("no column `b` to ignore"));
         assert!(toml::from_str::<ColumnRoles>("lable = 'x'").is_err());
+    }
+
+    #[test]
+    fn features_can_be_chosen_and_reserved_names_given_back() {
+        use Role::{Feature, Ignored, Label, Query};
+        let header = names("label,qid,weight,date,bm25");
+        let only = ColumnRoles { only: vec!["bm25".into(), "weight".into()], ..ColumnRoles::default() };
+        assert_eq!(assign(&header, &only).unwrap().0, [Label, Query, Feature, Ignored, Feature]);
+        let no_weight = ColumnRoles { weight: Some(String::new()), ..ColumnRoles::default() };
+        assert_eq!(assign(&header, &no_weight).unwrap().0[2], Feature);
+        let no_label = ColumnRoles { label: Some(String::new()), ..ColumnRoles::default() };
+        assert!(assign(&header, &no_label).unwrap_err().contains("every table needs the label"));
+        let absent = ColumnRoles { only: vec!["bm26".into()], ..ColumnRoles::default() };
+        let refused = assign(&header, &absent).unwrap_err();
+        assert!(refused.contains("no column `bm26` for a feature; did you mean `bm25`?"), "{refused}");
+    }
+
+    #[test]
+    fn row_numbers_of_pandas_are_left_out() {
+        for name in ["", "Unnamed: 0", "__index_level_0__"] {
+            let (roles, notes) = by_default(&format!("{name},label,qid,a")).unwrap();
+            assert_eq!(roles[0], Role::Ignored);
+            assert!(notes.len() == 1 && notes[0].contains("row numbers and left out"), "{notes:?}");
+        }
+        let named = ColumnRoles { document: Some("Unnamed: 0".into()), ..ColumnRoles::default() };
+        let (roles, notes) = assign(&names("Unnamed: 0,label,qid,a"), &named).unwrap();
+        assert!(roles[0] == Role::Document && notes.is_empty());
     }
 }

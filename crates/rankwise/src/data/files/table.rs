@@ -84,7 +84,8 @@ impl Header {
 fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {
     let mut seen = HashSet::new();
     for (column, name) in names.iter().enumerate() {
-        if name.is_empty() {
+        // A first column without a name holds the row numbers of pandas.
+        if name.is_empty() && column > 0 {
             return Err(HeaderError { column, message: format!("column {} has no name", column + 1) });
         }
         if !seen.insert(name) {
@@ -163,7 +164,7 @@ impl Table {
         let place = Place { file: self.file.clone(), line, column };
         let id = quoted(id.as_bytes());
         let message = format!(
-            "query {id} has the weight {weight} here but {first} on line {first_line}; all its rows must have the same weight"
+            "query {id} has the weight {weight} here but {first} on line {first_line}; all its rows must have the same weight, unless no column is named for the query weight"
         );
         Err(Error::parse(place, message))
     }
@@ -174,7 +175,7 @@ impl Table {
             return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
         }
         let groups = self.runs.finish(options.group)?;
-        let notes = self.notes.into_iter().chain(groups.note()).collect();
+        let notes = self.notes.into_iter().chain(groups.note()).chain(similar_ids(&groups.ids)).collect();
         let (header, rows) = (&self.header, self.rows);
         let mut parts = Parts {
             features: matrix(header.width, rows.features, options.layout),
@@ -191,6 +192,18 @@ impl Table {
         }
         Ok(Loaded { data: Dataset::new(parts)?, notes, moved })
     }
+}
+
+/// A note if two query ids differ only in the spaces around them.
+fn similar_ids(ids: &Texts) -> Option<String> {
+    let spaced: Vec<&str> = ids.iter().filter(|id| id.trim() != *id).collect();
+    let all: HashSet<&str> = if spaced.is_empty() { HashSet::new() } else { ids.iter().collect() };
+    let id = spaced.iter().find(|id| all.contains(id.trim()))?;
+    Some(format!(
+        "the query ids {} and {} differ only in spaces and are two queries",
+        quoted(id.trim().as_bytes()),
+        quoted(id.as_bytes())
+    ))
 }
 
 /// A table gives every value, so rows are dense unless sparse ones are requested.

@@ -3,7 +3,7 @@
 use super::decimal::{push_f32, push_integer};
 use super::excerpt::quoted;
 use super::output::AtomicFile;
-use super::roles::{Role, reserved_names, usual_name};
+use super::roles::{Role, role_by_name, usual_name};
 use super::table::numbered_name;
 use super::{Dataset, Features, Format, Query, Row};
 use crate::error::{Error, Result};
@@ -181,9 +181,10 @@ fn push_numbers(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize
     }
 }
 
-/// Appends a field, in quotes if it needs them.
+/// Appends a field, in quotes if it needs them: spaces around a field without quotes are not read.
 pub(crate) fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
-    if !field.bytes().any(|b| [delimiter, b'"', b'\n', b'\r'].contains(&b)) {
+    let spaced = field.trim_ascii().len() < field.len();
+    if !spaced && !field.bytes().any(|b| [delimiter, b'"', b'\n', b'\r'].contains(&b)) {
         return text.extend_from_slice(field.as_bytes());
     }
     text.push(b'"');
@@ -196,45 +197,59 @@ pub(super) fn has_document_ids(data: &Dataset) -> bool {
     data.parts().document_ids.is_some() || (0..data.len()).any(|row| data.document_id(row).is_some())
 }
 
-/// The header of a table with this data.
-pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
-    if data.width() == 0 {
-        return Err(Error::data("data without features cannot be written as a table"));
-    }
-    let reserved = [
+/// The roles that have a column in a table of this data, in the order of their columns.
+fn table_roles(data: &Dataset) -> Vec<Role> {
+    let roles = [
         (true, Role::Label),
         (true, Role::Query),
         (has_document_ids(data), Role::Document),
         (data.parts().query_weights.is_some(), Role::Weight),
         (data.parts().positions.is_some(), Role::Position),
-    ]
-    .map(|(present, role)| (present, usual_name(role)));
+    ];
+    roles.into_iter().filter(|(present, _)| *present).map(|(_, role)| role).collect()
+}
+
+/// The header of a table with this data.
+pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
+    if data.width() == 0 {
+        return Err(Error::data("data without features cannot be written as a table"));
+    }
     let features: Vec<String> = match &data.columns().names {
         Some(names) => names.clone(),
         None => (0..data.width()).map(|c| numbered_name(data.columns(), c)).collect(),
     };
-    let mut seen: HashSet<&str> = reserved_names().collect();
+    let reserved: Vec<String> =
+        table_roles(data).into_iter().map(|role| usual_name(role).to_owned()).collect();
+    let mut seen: HashSet<&str> = reserved.iter().map(String::as_str).collect();
     for name in &features {
         if name.trim() != name || name.is_empty() || !seen.insert(name) {
             return Err(Error::data(format!(
                 "the feature name {} cannot be a column name: it is empty, has spaces around it, occurs twice, or is \
-                 reserved for a column that is not a feature",
+                 that of a column that is not a feature",
                 quoted(name.as_bytes())
             )));
         }
     }
-    let present = reserved.iter().filter(|(present, _)| *present).map(|(_, name)| (*name).to_owned());
-    Ok(present.chain(features.iter().cloned()).collect())
+    Ok(reserved.iter().chain(&features).cloned().collect())
 }
 
-/// What a table does not keep.
+/// What a table does not keep, and what must be known to read it.
 pub(super) fn table_losses(data: &Dataset) -> Vec<String> {
     let commented = data.parts().comments.iter().flat_map(|c| c.iter()).any(|c| !c.is_empty());
-    match (commented, has_document_ids(data)) {
+    let mut losses: Vec<String> = match (commented, has_document_ids(data)) {
         (false, _) => Vec::new(),
         (true, false) => vec!["tables do not keep comments".to_owned()],
         (true, true) => vec!["tables keep only the document ids of the comments".to_owned()],
-    }
+    };
+    let present = table_roles(data);
+    let misread = |name: &&String| role_by_name(name, &present).is_some();
+    losses.extend(data.columns().names.iter().flatten().filter(misread).map(|name| {
+        format!(
+            "the feature {} has the name of a column that is not a feature; name the features when the table is read",
+            quoted(name.as_bytes())
+        )
+    }));
+    losses
 }
 
 /// Formats all rows, in parallel but in order.
