@@ -41,11 +41,18 @@ impl Grading {
 
     /// The weights of the documents, scaled so that every grade has the same total.
     pub(super) fn balanced_weights(&self) -> Vec<f64> {
+        self.partly_balanced_weights(1.0)
+    }
+
+    /// The weights of the documents, divided by a power of their grade's total.
+    pub(super) fn partly_balanced_weights(&self, power: f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.grades.len()];
         let counting = || self.ranks.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
         counting().for_each(|(&rank, weight)| sums[rank] += weight);
         let share = sums.iter().sum::<f64>() / sums.len() as f64;
-        let balanced = |(&rank, &weight)| if weight > 0.0 { weight * share / sums[rank] } else { 0.0 };
+        let balanced = |(&rank, &weight): (&usize, &f64)| {
+            if weight > 0.0 { weight * (share / sums[rank]).powf(power) } else { 0.0 }
+        };
         self.ranks.iter().zip(&self.weights).map(balanced).collect()
     }
 
