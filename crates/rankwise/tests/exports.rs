@@ -187,7 +187,7 @@ fn onnx_runtime_scores_as_the_model_does() {
     }
 }
 
-/// Scores of the ensembles that eland makes of exported XGBoost files (`testdata/interchange/eland.py`).
+/// Scores of the ensembles that eland makes of exported XGBoost files (`testdata/interchange/make_eland.py`).
 #[test]
 fn elastic_scores_as_the_model_does() {
     let bytes = std::fs::read(testdata("interchange/eland.json")).unwrap();

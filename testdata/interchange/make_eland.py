@@ -2,7 +2,7 @@
 
     python -m venv .venv && .venv/bin/pip install -r testdata/interchange/requirements.txt
     cargo build -p rankwise-cli
-    .venv/bin/python testdata/interchange/eland.py target/debug/rankwise
+    .venv/bin/python testdata/interchange/make_eland.py target/debug/rankwise
 
 Each model is exported, loaded by XGBoost and turned into Elasticsearch's ensemble by eland, as the upload does. The
 ensemble is then scored here as Elasticsearch's inference does it, in double precision: `lt` compares the value with the
