@@ -3,8 +3,8 @@
 //! Reciprocal rank fusion looks at ranks only. CombSUM and CombMNZ add up scores, which are normalised first, topic by
 //! topic and run by run, because the scores of different systems have different scales.
 
-use super::Texts;
 use super::trec::{Topic, TrecRun};
+use super::{Texts, quoted};
 use crate::error::{Error, Result};
 use crate::rank::{RankRule, Sorter, Ties};
 use std::collections::HashMap;
@@ -110,9 +110,10 @@ fn fuse_topic(runs: &[&Topic<f64>], method: FusionMethod, depth: usize) -> Resul
     }
     let id = runs[0].id.clone();
     if let Some(number) = sums.iter().position(|sum| !sum.is_finite()) {
-        let document = documents.get(number);
         return Err(Error::data(format!(
-            "the fused score of document `{document}` of topic `{id}` is too large for a number"
+            "the fused score of document {} of topic {} is too large for a number",
+            quoted(documents.get(number).as_bytes()),
+            quoted(id.as_bytes())
         )));
     }
     let order = ranked(&documents, &sums)?;
@@ -175,9 +176,9 @@ impl ScoreNormalization {
             }
             ScoreNormalization::Max if highest > 0.0 => scaled(0.0, highest),
             ScoreNormalization::Max => Err(Error::data(format!(
-                "the highest score of topic `{}` is {highest}, and normalising by the maximum needs one above 0; \
+                "the highest score of topic {} is {highest}, and normalising by the maximum needs one above 0; \
                  choose another normalisation, such as min-max",
-                run.id
+                quoted(run.id.as_bytes())
             ))),
             ScoreNormalization::Rank => by_rank(run, |rank, count| 1.0 - (rank - 1.0) / count),
         }

@@ -2,51 +2,48 @@
 //! sum over all queries is reported, not their mean.
 
 use super::hits::{relevant, relevant_among};
-use super::{MetricEntry, MetricFormula, NEVER};
+use super::{Metric, MetricEntry, MetricFormula, NEVER, Request};
 use crate::card::Card;
 use crate::rank::Ranking;
 
-pub(super) const QUERIES: MetricEntry = MetricEntry {
-    make: |request| request.build(&QUERIES.card, Count::Queries),
-    ..entry("num-q", "Number of queries", "Number of queries evaluated.", &[])
-};
+pub(super) const QUERIES: MetricEntry =
+    entry("num-q", "Number of queries", "Number of queries evaluated.", &[], |request| {
+        request.build(&QUERIES.card, Count::Queries)
+    });
 
-pub(super) const RETRIEVED: MetricEntry = MetricEntry {
-    make: |request| request.build(&RETRIEVED.card, Count::Retrieved),
-    ..entry("num-ret", "Documents retrieved", "Number of documents retrieved.", &[])
-};
+pub(super) const RETRIEVED: MetricEntry =
+    entry("num-ret", "Documents retrieved", "Number of documents retrieved.", &[], |request| {
+        request.build(&RETRIEVED.card, Count::Retrieved)
+    });
 
-pub(super) const RELEVANT: MetricEntry = MetricEntry {
-    make: |request| {
+pub(super) const RELEVANT: MetricEntry = entry(
+    "num-rel",
+    "Relevant documents",
+    "Number of relevant documents, retrieved or not.",
+    &["threshold"],
+    |request| {
         let count = Count::Relevant { threshold: request.conventions.threshold };
         request.build(&RELEVANT.card, count)
     },
-    ..entry(
-        "num-rel",
-        "Relevant documents",
-        "Number of relevant documents, retrieved or not.",
-        &["threshold"],
-    )
-};
+);
 
-pub(super) const RELEVANT_RETRIEVED: MetricEntry = MetricEntry {
-    make: |request| {
+pub(super) const RELEVANT_RETRIEVED: MetricEntry = entry(
+    "num-rel-ret",
+    "Relevant documents retrieved",
+    "Number of relevant documents retrieved.",
+    &["threshold"],
+    |request| {
         let count = Count::RelevantRetrieved { threshold: request.conventions.threshold };
         request.build(&RELEVANT_RETRIEVED.card, count)
     },
-    ..entry(
-        "num-rel-ret",
-        "Relevant documents retrieved",
-        "Number of relevant documents retrieved.",
-        &["threshold"],
-    )
-};
+);
 
 const fn entry(
     name: &'static str,
     title: &'static str,
     summary: &'static str,
     options: &'static [&'static str],
+    make: fn(Request) -> Box<dyn Metric>,
 ) -> MetricEntry {
     MetricEntry {
         card: Card { name, title, summary, citations: &["buckley2004trec"] },
@@ -56,7 +53,7 @@ const fn entry(
         cut: false,
         levels: false,
         options,
-        make: |request| request.build(&QUERIES.card, Count::Queries),
+        make,
     }
 }
 
