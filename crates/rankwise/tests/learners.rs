@@ -91,6 +91,43 @@ fn every_learner_gives_the_same_bytes_at_any_number_of_threads() {
     }
 }
 
+/// The same data with half of the values 0, dense and sparse.
+fn dense_and_sparse(seed: u64) -> [Dataset; 2] {
+    let (queries, documents, width) = (20, 8, 19);
+    let mut random = rng::stream(seed, &[1]);
+    let mut draw = || if random.random_bool(0.5) { 0.0 } else { random.random::<f32>() - 0.3 };
+    let values: Vec<f32> = (0..queries * documents * width).map(|_| draw()).collect();
+    let grade = |row: &[f32]| (1.0 + 2.0 * (row[0] - row[9] + row[17])).clamp(0.0, 2.0).round();
+    let labels: Vec<f32> = values.chunks(width).map(grade).collect();
+    let stored = |row: &[f32]| {
+        let kept = row.iter().enumerate().filter(|(_, x)| **x != 0.0);
+        kept.map(|(c, x)| (c as u32, *x)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<(u32, f32)>> = values.chunks(width).map(stored).collect();
+    let ends = rows.iter().scan(0, |end, row| {
+        *end += row.len();
+        Some(*end)
+    });
+    let starts = std::iter::once(0).chain(ends).collect();
+    let (columns, kept) = rows.iter().flatten().copied().unzip();
+    let sizes = vec![documents; queries];
+    let sparse = Features::Sparse { width, starts, columns, values: kept };
+    [dataset(Features::Dense { width, values }, labels.clone(), &sizes), dataset(sparse, labels, &sizes)]
+}
+
+#[test]
+fn every_learner_gives_the_same_model_for_dense_and_sparse_copies_of_the_data() {
+    let [dense, sparse] = dense_and_sparse(3);
+    let mut different = Vec::new();
+    for entry in LEARNERS {
+        let scores = |train: &Dataset| fit(entry, train, 1).score(&dense).unwrap();
+        if scores(&dense) != scores(&sparse) {
+            different.push(entry.card.name);
+        }
+    }
+    assert!(different.is_empty(), "{different:?}");
+}
+
 /// Every loss by every scorer that is not its default: structured hinges by networks, λ-gradients by a linear model.
 fn every_loss_is_learned_by(scorer: ScorerKind, settings: &str) {
     let (train, test) = (learnable(1), learnable(2));

@@ -58,8 +58,10 @@ impl Shape for LinearModel {
 
 impl ScoreRows for &LinearModel {
     fn score(&mut self, rows: Rows<'_>, out: &mut [f64]) {
+        // Only the columns that the data has, so that dense and sparse rows are summed in the same order.
+        let weights = &self.weights[..rows.width().min(self.weights.len())];
         for (score, row) in out.iter_mut().zip(rows.iter()) {
-            *score = row.dot(&self.weights) + self.bias;
+            *score = row.dot(weights) + self.bias;
         }
     }
 }

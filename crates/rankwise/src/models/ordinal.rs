@@ -83,8 +83,9 @@ impl Shape for OrdinalModel {
 
 impl ScoreRows for &OrdinalModel {
     fn score(&mut self, rows: Rows<'_>, out: &mut [f64]) {
+        let weights = &self.weights[..rows.width().min(self.weights.len())];
         for (score, row) in out.iter_mut().zip(rows.iter()) {
-            *score = row.dot(&self.weights);
+            *score = row.dot(weights);
         }
     }
 }
