@@ -10,6 +10,7 @@ use crate::recipe::{Recipe, Trainer};
 use crate::rng::{self, Random};
 use rand::RngExt;
 use rayon::prelude::*;
+use std::collections::HashSet;
 use toml::{Table, Value};
 
 /// The purpose of the seed that a search draws from.
@@ -191,7 +192,11 @@ impl GridAxis {
             Value::Array(list) if list.is_empty() => return refuse("is empty"),
             Value::Array(list) => Values::List(list.clone()),
             Value::Table(range) => return GridAxis::range(name, range),
-            _ => return refuse("is neither a list nor a range { from = …, to = … }"),
+            _ => {
+                return refuse(
+                    "is neither a list nor a range; write [0.1, 1.0], or { from = 0.1, to = 10.0 } for random draws",
+                );
+            }
         };
         Ok(GridAxis { name: name.to_owned(), values })
     }
@@ -258,15 +263,16 @@ fn combinations(axes: &[GridAxis]) -> Result<Vec<Table>> {
 fn draws(axes: &[GridAxis], count: usize, seed: u64) -> Vec<Table> {
     let mut random = rng::stream(seed, &[DRAWS]);
     let mut tables: Vec<Table> = Vec::new();
+    let mut known = HashSet::new();
     // A short list counts as exhausted after 100 repetitions in a row.
     let mut repetitions = 0;
     while tables.len() < count && repetitions < 100 {
         let table: Table = axes.iter().map(|axis| (axis.name.clone(), axis.draw(&mut random))).collect();
-        if tables.contains(&table) {
-            repetitions += 1;
-        } else {
+        if known.insert(shown(&table)) {
             tables.push(table);
             repetitions = 0;
+        } else {
+            repetitions += 1;
         }
     }
     tables
