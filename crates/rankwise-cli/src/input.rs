@@ -27,6 +27,10 @@ pub(crate) struct Input {
     #[arg(long, value_name = "LAYOUT", default_value = "auto")]
     layout: InputLayout,
 
+    /// Most memory for empty columns and the zeros of dense rows, in GiB
+    #[arg(long, value_name = "GIB", default_value_t = 4.0, value_parser = gibibytes)]
+    memory_limit: f64,
+
     /// Column with the label in tables (CSV, TSV, Parquet). Default: `label` or a common name
     #[arg(long, value_name = "COLUMN")]
     label: Option<String>,
@@ -54,6 +58,14 @@ pub(crate) struct Input {
     /// Columns of tables to use as features, separated by commas; others without a role are left out
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     only: Vec<String>,
+}
+
+/// A size of memory as it was typed.
+fn gibibytes(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(size) if size > 0.0 && size <= 1e6 => Ok(size),
+        _ => Err("give a number of gibibytes above 0 and up to 1e6".to_owned()),
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy)]
@@ -161,6 +173,7 @@ impl Input {
                 ignore: self.ignore.clone(),
                 only: self.only.clone(),
             },
+            memory_limit: (self.memory_limit * f64::from(1 << 30)) as u64,
         }
     }
 }

@@ -18,6 +18,7 @@ mod trees;
 
 use clap::{CommandFactory, Parser};
 use rankwise::ErrorKind;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The exit code of every error; clap uses the same for wrong arguments.
@@ -38,7 +39,7 @@ const FAILURE: u8 = 2;
 )]
 struct Arguments {
     /// Number of threads. Default: all cores. Results do not depend on it
-    #[arg(long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, help_heading = "General", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
     /// Print no notes and no progress, only errors
@@ -50,7 +51,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = parsed();
     output::set_quiet(arguments.quiet);
     match run(arguments) {
         Ok(code) => code,
@@ -68,13 +69,33 @@ fn main() -> ExitCode {
     }
 }
 
+/// The arguments. If they are wrong, ends the program with a message in which what was typed is safe to print.
+fn parsed() -> Arguments {
+    Arguments::try_parse().unwrap_or_else(|error| {
+        let text = error.render().to_string();
+        let safe = table::shortened(&table::escaped(&text)).into_owned();
+        if safe == text {
+            error.exit();
+        }
+        // If standard error is closed, the message is lost.
+        let _ = write!(std::io::stderr(), "{safe}");
+        std::process::exit(error.exit_code());
+    })
+}
+
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     interrupt::install()?;
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(threads) = arguments.threads {
         pool = pool.num_threads(threads.into());
     }
-    pool.build()?.install(|| arguments.command.run())
+    let pool = pool.build().map_err(|_| {
+        let threads = arguments.threads.map_or("one per core".to_owned(), |threads| threads.to_string());
+        anyhow::anyhow!(
+            "cannot start the threads ({threads}): the system allows no more; use a smaller --threads"
+        )
+    })?;
+    pool.install(|| arguments.command.run())
 }
 
 /// The whole command line, for shell completions.

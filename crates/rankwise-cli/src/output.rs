@@ -1,8 +1,10 @@
 //! Output: results go to standard output, notes and errors to standard error.
 
-use crate::table;
+use crate::{interrupt, table};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result, ensure};
+use rankwise::data::check_writable;
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +21,13 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Prints a result. If the reader has closed the pipe (`| head`), the program ends without an error.
+/// Prints a result. Control characters, which may come from ids and names in the data, are escaped. If the reader has
+/// closed the pipe (`| head`), the program ends without an error.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_as_it_is(&table::escaped(text))
+}
+
+fn print_as_it_is(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
@@ -37,7 +44,25 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
         let schema = ("schema".to_string(), SCHEMA.into());
         std::iter::once(schema).chain(object.clone()).collect::<serde_json::Value>()
     });
-    print(&format!("{}\n", serde_json::to_string_pretty(versioned.as_ref().unwrap_or(value))?))
+    let text = serde_json::to_string_pretty(versioned.as_ref().unwrap_or(value))?;
+    print_as_it_is(&format!("{}\n", json_escaped(&text)))
+}
+
+/// JSON in which the control characters that JSON allows in strings are escaped, too.
+fn json_escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(table::is_unprintable) {
+        return text.into();
+    }
+    let escaped = |c: char| match table::is_unprintable(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect::<String>().into()
+}
+
+/// A path in JSON; bytes that are not UTF-8 are replaced.
+pub(crate) fn json_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// Prints what the user should know besides the result.
@@ -80,7 +105,10 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// The flag that helps, since the library's errors know no flags.
 fn hint(error: &str) -> Option<String> {
-    let flag = if let Some((_, columns)) = error.split_once("not features can be ignored: ") {
+    let flag = if let Some((_, columns)) = error.split_once("not features can be ignored: ")
+        && columns.ends_with('`')
+        && !columns.contains('…')
+    {
         format!("--ignore {}", columns.trim_matches('`').replace("`, `", ","))
     } else if error.contains("unless no column is named for the query weight") {
         "--weight '' to read the column as a feature".to_owned()
@@ -96,6 +124,10 @@ fn hint(error: &str) -> Option<String> {
         );
     } else if error.contains("change the number of the model's first feature") {
         return Some("`rankwise export MODEL --first-id 0 --format rankwise -o OUT` counts from 0".into());
+    } else if error.contains("raise the limit") {
+        "--memory-limit GIB".to_owned()
+    } else if error.contains("cannot be written to a TREC file") {
+        "--format csv with `score`".to_owned()
     } else if error.contains("is not a parameter of") {
         let (_, scorers) = error.split_once("but with scorer ")?;
         format!("--scorer {}", scorers.split(' ').next()?)
@@ -119,10 +151,21 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
 fn message(colour: AnsiColor, word: &str, text: &str) {
     let style = Style::new().fg_color(Some(colour.into())).bold();
     let taken = word.len() + 2;
+    let escaped = table::escaped(text);
+    let text = &*table::shortened(&escaped);
     // In a pipe or a log file, a message stays on one line.
     let text = table::error_width().map_or(text.into(), |width| table::wrap_to(text, width, taken, taken));
     // If standard error is closed, the message is lost.
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {text}");
+}
+
+/// Prepares to write `path`: fails at once if it cannot be written or is one of the files that are `read`, and has its
+/// temporary file removed on Ctrl-C.
+pub(crate) fn prepare_to_write(path: &Path, read: &[(&str, &Path)]) -> Result<()> {
+    read.iter().try_for_each(|(what, used)| keep_apart(what, used, path))?;
+    check_writable(path)?;
+    interrupt::will_write(path);
+    Ok(())
 }
 
 /// Returns an error if `written` is the file `used`, which is read.

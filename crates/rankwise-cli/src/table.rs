@@ -3,11 +3,18 @@
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
+use std::borrow::Cow;
 use std::io::{stderr, stdout};
 use terminal_size::terminal_size_of;
 
 /// The width that tables and text are made for where there is no terminal, and that no text exceeds.
 pub(crate) const WIDTH: u16 = 80;
+
+/// The fewest columns that a table is made for.
+const NARROWEST: u16 = 20;
+
+/// The longest word, in characters, that messages and cells show whole.
+const LONGEST_WORD: usize = 300;
 
 /// A table with `headers`; those that start with `>` head right-aligned columns.
 pub(crate) struct Columns {
@@ -16,6 +23,7 @@ pub(crate) struct Columns {
     /// The longest cell of a right-aligned column, the longest word of another.
     unbreakable: Vec<usize>,
     header: bool,
+    bounded: bool,
 }
 
 impl Columns {
@@ -23,18 +31,19 @@ impl Columns {
         let right: Vec<bool> = headers.iter().map(|h| h.starts_with('>')).collect();
         let mut table = Table::new();
         table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction(' ')));
-        table.set_width(terminal_size_of(stdout()).map_or(WIDTH, |(width, _)| width.0));
+        table.set_width(terminal_size_of(stdout()).map_or(WIDTH, |(width, _)| usable(width.0)));
         table.set_content_arrangement(ContentArrangement::Dynamic);
         let cells = headers.iter().zip(&right).map(|(h, &r)| aligned(h.trim_start_matches('>'), r));
         table.set_header(cells);
         let headers = headers.iter().map(|h| h.trim_start_matches('>'));
         let unbreakable = headers.zip(&right).map(|(h, &r)| unbreakable(h, r)).collect();
-        Columns { table, right, unbreakable, header: true }
+        Columns { table, right, unbreakable, header: true, bounded: true }
     }
 
     /// Never breaks a row over several lines, for tables that programs read.
     pub(crate) fn unbounded(mut self) -> Self {
         self.table.set_content_arrangement(ContentArrangement::Disabled);
+        self.bounded = false;
         self
     }
 
@@ -55,8 +64,10 @@ impl Columns {
     pub(crate) fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let mut row = Vec::new();
         for ((cell, &right), widest) in cells.into_iter().zip(&self.right).zip(&mut self.unbreakable) {
-            *widest = unbreakable(cell.as_ref(), right).max(*widest);
-            row.push(aligned(cell.as_ref(), right));
+            let cell = escaped(cell.as_ref());
+            let shown = if self.bounded { shortened(&cell) } else { Cow::Borrowed(&*cell) };
+            *widest = unbreakable(&shown, right).max(*widest);
+            row.push(aligned(&shown, right));
         }
         self.table.add_row(row);
     }
@@ -155,12 +166,70 @@ pub(crate) fn wrap_to(text: &str, width: usize, taken: usize, indent: usize) -> 
 
 /// The width of the terminal at standard error, 80 at most; `None` where that is no terminal.
 pub(crate) fn error_width() -> Option<usize> {
-    terminal_size_of(stderr()).map(|(width, _)| usize::from(width.0.min(WIDTH)))
+    terminal_size_of(stderr()).map(|(width, _)| usize::from(usable(width.0).min(WIDTH)))
+}
+
+/// The width to use on a terminal of `columns`; some report none, and with too few no line would be readable.
+fn usable(columns: u16) -> u16 {
+    if columns == 0 { WIDTH } else { columns.max(NARROWEST) }
+}
+
+/// Whether a terminal would obey a character instead of showing it: control characters, and those that change the
+/// direction of text.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with unprintable characters as escapes, such as `\u{1b}`.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_unprintable(c) {
+            true => escaped.extend(c.escape_default()),
+            false => escaped.push(c),
+        }
+    }
+    escaped.into()
+}
+
+/// The text with every word cut to a length that fits some lines.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    if text.split_whitespace().all(|word| word.len() <= LONGEST_WORD) {
+        return text.into();
+    }
+    let cut = |word: &str| match word.char_indices().nth(LONGEST_WORD) {
+        Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.to_owned(),
+    };
+    let lines = text.split('\n').map(|line| line.split(' ').map(cut).collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n").into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, wrap_to};
+    use super::{Columns, escaped, shortened, usable, wrap_to};
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_and_long_words_are_cut() {
+        assert_eq!(escaped("a\u{1b}]0;x\u{7}\u{9b}2J\r\tb\n"), "a\\u{1b}]0;x\\u{7}\\u{9b}2J\\r\tb\n");
+        assert_eq!(escaped("\u{202e}é"), "\\u{202e}é");
+        let name = "é".repeat(1_000_000);
+        assert_eq!(shortened(&format!("no {name} here")), format!("no {}… here", "é".repeat(300)));
+        let mut table = Columns::new(&["name", ">n"]);
+        table.row([&*name, "1"]);
+        table.row(["\u{1b}[31mred", "2"]);
+        let text = table.render();
+        assert!(text.len() < 2000 && text.contains("\\u{1b}[31mred"), "{text}");
+    }
+
+    #[test]
+    fn a_terminal_without_columns_is_one_of_80() {
+        assert_eq!([0, 1, 40, 200].map(usable), [80, 20, 40, 200]);
+    }
 
     #[test]
     fn words_in_cells_are_not_broken() {

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::metric_args::MetricArgs;
-use crate::{interrupt, output};
+use crate::output;
 use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::Recipe;
@@ -80,23 +80,35 @@ impl TrainArgs {
         self.metric_args.metric(&self.metric)
     }
 
-    /// Reads training and validation data with the same columns.
+    /// Reads training and validation data with the same columns. Before, checks that the model can be written, so that
+    /// training is not in vain.
     pub(crate) fn read(&self, valid: &[PathBuf]) -> Result<(Dataset, Option<Dataset>)> {
-        for (what, files) in [("the training data", &self.train[..]), ("the validation data", valid)] {
-            files.iter().try_for_each(|file| output::keep_apart(what, file, &self.output))?;
+        self.will_write(&self.output, valid)?;
+        if valid.is_empty() {
+            return Ok((self.reading.read_all(&self.train)?, None));
         }
-        Ok(match valid {
-            [] => (self.reading.read_all(&self.train)?, None),
-            valid => {
-                let (train, valid) = self.reading.read_pair(&self.train, valid)?;
-                (train, Some(valid))
-            }
-        })
+        let (train, valid) = self.reading.read_pair(&self.train, valid)?;
+        let shared = valid.queries_shared_with(&train);
+        if shared > 0 {
+            output::note(format!(
+                "{} of {} are also training queries, so their values are too good and settings chosen by them \
+                 overfit; use other queries to validate",
+                output::thousands(shared),
+                output::count(valid.query_count(), "validation query", "validation queries")
+            ));
+        }
+        Ok((train, Some(valid)))
+    }
+
+    /// Prepares to write `path`, which must not be one of the data files.
+    pub(crate) fn will_write(&self, path: &Path, valid: &[PathBuf]) -> Result<()> {
+        let train = self.train.iter().map(|file| ("the training data", &**file));
+        let valid = valid.iter().map(|file| ("the validation data", &**file));
+        output::prepare_to_write(path, &train.chain(valid).collect::<Vec<_>>())
     }
 
     /// Writes the model.
     pub(crate) fn save(&self, ranker: &Ranker) -> Result<()> {
-        interrupt::will_write(&self.output);
         Ok(ranker.save(&self.output)?)
     }
 

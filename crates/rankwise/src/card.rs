@@ -95,11 +95,17 @@ pub fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
     Error::parameter(format!("unknown {what} `{name}`; {hint}"))
 }
 
+/// The longest name, in bytes, that is compared with others.
+const LONGEST_TYPED: usize = 256;
+
 /// The known name most similar to `name`, if any is similar enough to be a typing error.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let name = name.to_lowercase().replace('_', "-");
+    // Similarity takes time proportional to both lengths, and no typing error is this long.
+    let is_short = |name: &str| name.len() <= LONGEST_TYPED;
+    let name = Some(name).filter(|name| is_short(name))?.to_lowercase().replace('_', "-");
     known
         .iter()
+        .filter(|known| is_short(known))
         .map(|k| (strsim::jaro_winkler(&name, &k.to_lowercase().replace('_', "-")), *k))
         .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -1,6 +1,6 @@
 //! Files are written completely or not at all.
 
-use rankwise::data::{AtomicFile, read_scores, temporary_path, write_scores};
+use rankwise::data::{AtomicFile, check_writable, read_scores, temporary_path, write_scores};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -115,4 +115,42 @@ fn links_and_permissions_are_kept() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&real).unwrap(), "2\n");
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_file_that_does_not_exist_yet_is_followed() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    let link = folder.path().join("link.txt");
+    symlink("middle.txt", &link).unwrap();
+    symlink("sub/real.txt", folder.path().join("middle.txt")).unwrap();
+    write_scores(&link, &[2.0]).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(folder.path().join("sub/real.txt")).unwrap(), "2\n");
+}
+
+#[test]
+fn what_killed_processes_left_is_removed_and_what_others_write_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in [".out.txt.1.tmp", ".out.txt.99999999.tmp", ".out.txt.x.tmp", ".other.txt.7.tmp"] {
+        fs::write(at(name), "left").unwrap();
+    }
+    let in_use = fs::File::create(at(".out.txt.2.tmp")).unwrap();
+    in_use.lock().unwrap();
+    write_scores(&at("out.txt"), &[1.0]).unwrap();
+    assert_eq!(names(folder.path()), [".other.txt.7.tmp", ".out.txt.2.tmp", ".out.txt.x.tmp", "out.txt"]);
+}
+
+#[test]
+fn a_path_can_be_checked_before_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    check_writable(&folder.path().join("m.json.zst")).unwrap();
+    check_writable(Path::new("-")).unwrap();
+    let refusal = |name: &str| check_writable(&folder.path().join(name)).unwrap_err().to_string();
+    assert!(refusal("none/m.json").contains("does not exist"));
+    assert!(refusal("m.json.bz2").contains("only .gz and .zst compress a file"));
+    assert!(names(folder.path()).is_empty());
 }

@@ -80,12 +80,19 @@ fn errors_name_row_and_column() {
     );
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", queries()), ("a", words)]),
-        "a.parquet: row 3, column `a`: expected a number, found `three`"
+        "a.parquet: row 3, column `a`: expected a number, found `three`; columns that are not features can be ignored: `a`"
     );
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", queries()), ("a", infinite)]),
-        "a.parquet: row 2, column `a`: the value is infinite"
+        "a.parquet: row 2, column `a`: inf is not a finite number in single precision, which goes up to 3.4e38"
     );
+    let large: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 0.0, 1e39]));
+    for columns in [
+        vec![("label", labels()), ("qid", queries()), ("a", large.clone())],
+        vec![("label", large), ("qid", queries()), ("a", labels())],
+    ] {
+        assert!(refusal(columns).contains("is not a finite number in single precision"));
+    }
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", queries()), ("a", a), ("weight", negative)]),
         "a.parquet: row 3, column `weight`: expected a weight of 0 or more, found -1"

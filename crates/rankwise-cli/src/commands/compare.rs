@@ -50,7 +50,7 @@ pub(crate) struct Compare {
     seed: u64,
 
     /// Random sign flips per test, if there are too many to try all of them
-    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     permutations: u64,
 
     /// Print JSON

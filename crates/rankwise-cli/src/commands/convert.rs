@@ -1,8 +1,8 @@
 use crate::input::Input;
-use crate::{interrupt, output};
+use crate::output;
 use anyhow::Result;
 use clap::Args;
-use rankwise::data::{write, write_qrels};
+use rankwise::data::{Format, write, write_qrels};
 use std::path::PathBuf;
 
 /// Convert data to another format; the extension of OUT decides which.
@@ -27,15 +27,16 @@ pub(crate) struct Convert {
 
 impl Convert {
     pub(crate) fn run(self) -> Result<()> {
-        let data = self.reading.read(&self.input)?;
-        interrupt::will_write(&self.output);
         let name = self.output.to_string_lossy();
         let unpacked = name.trim_end_matches(".gz").trim_end_matches(".zst");
-        let notes = if unpacked.ends_with(".qrels") {
-            write_qrels(&data, &self.output)?
-        } else {
-            write(&data, &self.output, None)?
-        };
+        let is_qrels = unpacked.ends_with(".qrels");
+        if !is_qrels {
+            Format::to_write(&self.output)?;
+        }
+        output::prepare_to_write(&self.output, &[("the data", &self.input)])?;
+        let data = self.reading.read(&self.input)?;
+        let notes =
+            if is_qrels { write_qrels(&data, &self.output)? } else { write(&data, &self.output, None)? };
         output::notes(&notes);
         Ok(())
     }

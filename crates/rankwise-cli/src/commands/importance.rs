@@ -33,7 +33,7 @@ pub(crate) struct Importance {
     metric: String,
 
     /// Number of shuffles per feature
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeats: u32,
 
     /// Random seed

@@ -1,8 +1,8 @@
 use crate::input::Input;
-use crate::{interrupt, output, table};
+use crate::{output, table};
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use rankwise::data::{CleanReport, Cleaner, Normalizer, write};
+use rankwise::data::{CleanReport, Cleaner, Format, Normalizer, write};
 use std::path::PathBuf;
 
 /// Clean and scale data, and report what was dropped.
@@ -50,6 +50,8 @@ impl Prepare {
         );
         let normalizer = self.normalize.as_deref().map(Normalizer::parse).transpose()?;
         let cleaner = self.clean.as_deref().map(Cleaner::parse).transpose()?;
+        Format::to_write(&self.output)?;
+        output::prepare_to_write(&self.output, &[("the data", &self.input)])?;
         let mut data = self.reading.read(&self.input)?;
         if let Some(normalizer) = normalizer {
             data = normalizer.apply(data)?;
@@ -60,7 +62,6 @@ impl Prepare {
             data = cleaned;
             report = Some(what_went);
         }
-        interrupt::will_write(&self.output);
         output::notes(&write(&data, &self.output, None)?);
         match report {
             report if self.json => output::print_json(&serde_json::json!({

@@ -75,7 +75,8 @@ pub(super) fn run(spec: Spec, directory: &Path, models: Option<&Path>, fresh: bo
     std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let experiment = Experiment::load(spec, &program()?)?;
     FILES.iter().for_each(|name| interrupt::will_write(&directory.join(name)));
-    let command: Vec<String> = std::env::args().collect();
+    let command: Vec<String> =
+        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let (findings, mut times) = interrupt::stoppable(|stop| {
         let jobs = Jobs::new();
         let observer = Observer { stop, done: &|job| jobs.done(job) };

@@ -1,8 +1,8 @@
 use crate::input::Input;
-use crate::{interrupt, output};
+use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use rankwise::data::{Dataset, Folds, SplitOrder, split, write};
+use rankwise::data::{Dataset, Folds, Format, SplitOrder, split, write};
 use std::path::{Path, PathBuf};
 
 /// Split data by query: by fractions, into equal parts, or into cross-validation folds.
@@ -55,6 +55,7 @@ pub(crate) struct Split {
 
 impl Split {
     pub(crate) fn run(self) -> Result<()> {
+        Format::to_write(&self.file(&self.output, "train"))?;
         let data = self.reading.read(&self.input)?;
         let order = if self.in_order { SplitOrder::InOrder } else { SplitOrder::Shuffled(self.seed) };
         match (self.fractions.as_slice(), self.parts, self.folds) {
@@ -79,6 +80,12 @@ impl Split {
     fn write_folds(&self, data: &Dataset, k: usize, order: SplitOrder) -> Result<()> {
         let folds = Folds::new(data.query_count(), k, order)?;
         for f in 0..k {
+            let directory = self.output.join(format!("Fold{}", f + 1));
+            names(3).iter().try_for_each(|name| {
+                output::keep_apart("the data", &self.input, &self.file(&directory, name))
+            })?;
+        }
+        for f in 0..k {
             let fold = folds.fold(data, f)?;
             let directory = self.output.join(format!("Fold{}", f + 1));
             self.write_all(&directory, &names(3), vec![fold.train, fold.valid, fold.test])?;
@@ -86,13 +93,18 @@ impl Split {
         Ok(())
     }
 
+    /// The file of the part `name`.
+    fn file(&self, directory: &Path, name: &str) -> PathBuf {
+        directory.join(format!("{name}.{}", self.extension))
+    }
+
     fn write_all(&self, directory: &Path, names: &[String], parts: Vec<Dataset>) -> Result<()> {
         std::fs::create_dir_all(directory)
             .with_context(|| format!("cannot create the directory {}", directory.display()))?;
-        for (name, part) in names.iter().zip(parts) {
-            let path = directory.join(format!("{name}.{}", self.extension));
-            interrupt::will_write(&path);
-            output::notes(&write(&part, &path, None)?);
+        let paths: Vec<PathBuf> = names.iter().map(|name| self.file(directory, name)).collect();
+        paths.iter().try_for_each(|path| output::prepare_to_write(path, &[("the data", &self.input)]))?;
+        for (path, part) in paths.iter().zip(parts) {
+            output::notes(&write(&part, path, None)?);
             output::print(&format!(
                 "{}: {}, {}\n",
                 path.display(),

@@ -52,6 +52,7 @@ impl Train {
     pub(crate) fn run(self) -> Result<ExitCode> {
         if let Some(checkpoint) = &self.checkpoint {
             output::keep_apart("the checkpoint", checkpoint, &self.training.output)?;
+            self.training.will_write(checkpoint, &self.valid)?;
         }
         let trainer = self.training.recipe()?.check()?;
         let (train, valid) = self.training.read(&self.valid)?;
@@ -101,7 +102,8 @@ impl Train {
         output::notes(&ranker.record.notes);
         if self.training.json {
             return output::print_json(&serde_json::json!({
-                "model": self.training.output, "learner": ranker.learner.name, "parameters": trainer.parameters(),
+                "model": output::json_path(&self.training.output), "learner": ranker.learner.name,
+                "parameters": trainer.parameters(),
                 "metric": ranker.metric, "train": on_train, "valid": on_valid, "record": ranker.record,
             }));
         }

@@ -1,7 +1,8 @@
 use crate::progress::{Jobs, ProgressBar};
 use crate::train_args::{TrainArgs, settings};
 use crate::{interrupt, output, table};
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use rankwise::experiment::spec::{Search, SearchMethod};
 use rankwise::experiment::{Tuned, TunedTrial, Tuning, Validation};
@@ -27,7 +28,7 @@ pub(crate) struct Tune {
     valid: Vec<PathBuf>,
 
     /// Number of cross-validation folds when there is no validation data
-    #[arg(long, value_name = "K", default_value_t = 5)]
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(2..=10_000))]
     folds: usize,
 
     /// A parameter and its values, a list or a range; repeat for more
@@ -39,7 +40,7 @@ pub(crate) struct Tune {
     method: MethodName,
 
     /// Settings to draw, for random and halving
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=100_000))]
     draws: usize,
 
     #[command(flatten)]
@@ -55,7 +56,6 @@ enum MethodName {
 
 impl Tune {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        ensure!(self.draws > 0, "--draws is 0; it must be at least 1");
         let grid = settings(&self.grid)?;
         let recipe = self.training.recipe()?;
         let trainer = recipe.check()?;
@@ -79,7 +79,8 @@ impl Tune {
         output::notes(&tuned.failures);
         if self.training.json {
             output::print_json(&serde_json::json!({
-                "model": self.training.output, "parameters": tuned.ranker.parameters, "folds": tuned.folds,
+                "model": output::json_path(&self.training.output), "parameters": tuned.ranker.parameters,
+                "folds": tuned.folds,
                 "valid": tuned.value, "iterations": tuned.iterations, "trials": tuned.trials,
             }))?;
         } else {

@@ -1,6 +1,6 @@
 //! The same columns for several data sets.
 
-use super::{Dataset, Features, Parts, Row};
+use super::{Dataset, Features, MAX_FEATURES, Parts, Row};
 use crate::error::{Error, Result};
 
 impl Dataset {
@@ -34,6 +34,12 @@ impl Dataset {
         let first_id = sets.iter().map(|set| set.columns().first_id).min().unwrap_or_default();
         let shift = |set: &Dataset| (set.columns().first_id - first_id) as usize;
         let width = sets.iter().map(|set| shift(set) + set.width()).max().unwrap_or_default();
+        if width > MAX_FEATURES {
+            return Err(Error::data(format!(
+                "the files have features from number {first_id} on, {width} in all, which is more than the {MAX_FEATURES} \
+                 allowed"
+            )));
+        }
         let aligned = |set: Dataset| match shift(&set) {
             0 => set.widened(width),
             columns => moved_up(set, columns, first_id).and_then(|set| set.widened(width)),

@@ -3,9 +3,13 @@
 use super::{Dataset, Features, Parts, Row, Texts};
 use crate::error::{Error, Result};
 
+/// Dense rows are widened to at most this many times their values, not counting `SLACK` cells.
+const MOST_PADDING: usize = 4;
+const SLACK: usize = 1 << 16;
+
 impl Dataset {
     /// The queries of all `sets`, one set after the other. The sets must have the same column names. The result is as
-    /// wide as the widest of them, and sparse if any of them is. A query id that occurs twice is an error.
+    /// wide as the widest of them, and sparse if any of them is or if dense rows would mostly be padding. A query id that occurs twice is an error.
     pub fn concat(sets: &[&Dataset]) -> Result<Dataset> {
         let Some(first) = sets.first() else { return Err(Error::data("there are no data sets to join")) };
         if sets.iter().any(|s| s.columns() != first.columns()) {
@@ -52,7 +56,10 @@ fn check_distinct(ids: &Texts) -> Result<()> {
 
 fn joined_features(sets: &[&Dataset], width: usize) -> Features {
     let rows = || sets.iter().flat_map(|s| (0..s.len()).map(|r| s.row(r)));
-    if sets.iter().any(|s| matches!(s.parts().features, Features::Sparse { .. })) {
+    let given: usize = sets.iter().map(|s| s.parts().features.values().len()).sum();
+    let padded = sets.iter().map(|s| s.len()).sum::<usize>().saturating_mul(width);
+    let is_padding = padded > given.saturating_mul(MOST_PADDING).saturating_add(SLACK);
+    if is_padding || sets.iter().any(|s| matches!(s.parts().features, Features::Sparse { .. })) {
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for row in rows() {
             for (c, x) in row.iter().filter(|(_, x)| *x != 0.0) {
@@ -143,6 +150,16 @@ mod tests {
         let wide = set(&["a"], Features::Dense { width: 1, values: vec![3.0] }).widened(3).unwrap();
         assert_eq!(wide.parts().features, Features::Dense { width: 3, values: vec![3.0, 0.0, 0.0] });
         assert_eq!(wide.clone().widened(2).unwrap(), wide);
+    }
+
+    #[test]
+    fn a_set_that_is_widened_much_becomes_sparse() {
+        let rows = 1000;
+        let ids: Vec<String> = (0..rows).map(|q| q.to_string()).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let narrow = set(&ids, Features::Dense { width: 1, values: vec![3.0; rows] });
+        let wide = narrow.widened(1 << 22).unwrap();
+        assert!(matches!(&wide.parts().features, Features::Sparse { values, .. } if values.len() == rows));
     }
 
     #[test]

@@ -111,10 +111,10 @@ pub struct Folds {
 impl Folds {
     /// Assigns `queries` queries to `k` subsets. Both numbers must be at least 3.
     pub fn new(queries: usize, k: usize, order: SplitOrder) -> Result<Self> {
-        rotation(k, 0)?;
         if k > queries {
             return Err(Error::data(format!("{queries} queries cannot be split into {k} folds")));
         }
+        rotation(k, 0)?;
         // Integer arithmetic, so that no rounding can make two sizes differ by more than one.
         let (size, larger) = (queries / k, queries % k);
         let ends: Vec<usize> = (1..=k).map(|i| i * size + i.min(larger)).collect();

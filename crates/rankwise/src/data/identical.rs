@@ -1,7 +1,8 @@
 //! Equality of feature rows across layouts, and groups of equal rows.
 
-use super::{Dataset, Row};
+use super::{Dataset, Query, Row};
 use crate::parallel;
+use std::collections::HashMap;
 use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -35,6 +36,21 @@ fn hash(row: Row<'_>) -> u64 {
     hasher.digest()
 }
 
+impl Dataset {
+    /// Number of queries that are also in `other`: with the same id, labels and features.
+    pub fn queries_shared_with(&self, other: &Dataset) -> usize {
+        let by_id: HashMap<&str, usize> = other.queries().map(|query| (query.id(), query.index())).collect();
+        let is_same = |mine: Query<'_>, theirs: Query<'_>| {
+            let row = |(a, b): (usize, usize)| nonzeros(self.row(a)).eq(nonzeros(other.row(b)));
+            mine.labels() == theirs.labels() && mine.range().zip(theirs.range()).all(row)
+        };
+        let found = |query: &Query<'_>| {
+            by_id.get(query.id()).is_some_and(|&index| is_same(*query, other.query(index)))
+        };
+        self.queries().filter(found).count()
+    }
+}
+
 /// Groups of two or more equal rows among the documents numbered `rows`. Rows ascend within a group, and groups by
 /// their first row.
 pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usize>> {
@@ -54,4 +70,28 @@ pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usiz
     }
     groups.sort_unstable();
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_queries_have_the_same_id_labels_and_features() {
+        let data = |values: Vec<f32>, ids: [&str; 2]| {
+            Dataset::dense(values, 2, vec![1.0, 0.0], &[1, 1]).unwrap().with_query_ids(ids).unwrap()
+        };
+        let one = data(vec![1.0, f32::NAN, 0.0, 2.0], ["a", "b"]);
+        let sparse = Dataset::sparse(
+            vec![0, 2, 3],
+            vec![0, 1, 1],
+            vec![1.0, f32::NAN, 2.0],
+            2,
+            vec![1.0, 0.0],
+            &[1, 1],
+        );
+        assert_eq!(one.queries_shared_with(&sparse.unwrap().with_query_ids(["a", "b"]).unwrap()), 2);
+        assert_eq!(one.queries_shared_with(&data(vec![1.0, f32::NAN, 0.0, 2.5], ["a", "b"])), 1);
+        assert_eq!(one.queries_shared_with(&data(vec![1.0, f32::NAN, 0.0, 2.0], ["c", "d"])), 0);
+    }
 }

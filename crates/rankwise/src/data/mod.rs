@@ -22,9 +22,9 @@ pub(crate) use dataset::bounds_of;
 pub use dataset::{Columns, Dataset, Parts};
 pub use features::{Features, Row};
 pub use files::{
-    AtomicFile, ColumnRoles, Format, Layout, Loaded, Peeked, ReadOptions, Topics, join, read, read_all,
-    read_qrels, read_run, read_scores, temporary_path, trec, write, write_grades, write_qrels, write_run,
-    write_scores,
+    AtomicFile, ColumnRoles, Format, Layout, Loaded, Peeked, ReadOptions, Topics, check_writable, join, read,
+    read_all, read_qrels, read_run, read_scores, temporary_path, trec, write, write_grades, write_qrels,
+    write_run, write_score_table, write_scores,
 };
 pub(crate) use files::{Source, push_f64, push_field, quoted};
 pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};

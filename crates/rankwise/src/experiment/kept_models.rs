@@ -171,6 +171,9 @@ impl Experiment {
         if let Some(first_id) = spec.first_id.or(first_id) {
             add("--first-id", vec![first_id.to_string()]);
         }
+        if let Some(limit) = spec.memory_limit {
+            add("--memory-limit", vec![limit.to_string()]);
+        }
         let roles = spec.column_roles();
         for (role, column) in roles.named() {
             add(&format!("--{role}"), vec![column.to_owned()]);

@@ -220,11 +220,14 @@ fn synthetic(synth: &SynthSpec) -> Result<Dataset> {
 }
 
 fn read_options(spec: &DataSpec) -> ReadOptions {
+    let default = ReadOptions::default();
+    let limit = |gibibytes: f64| (gibibytes * f64::from(1 << 30)) as u64;
     ReadOptions {
         group: spec.group,
         first_id: spec.first_id,
         columns: spec.column_roles(),
-        ..ReadOptions::default()
+        memory_limit: spec.memory_limit.map_or(default.memory_limit, limit),
+        ..default
     }
 }
 

@@ -189,7 +189,11 @@ impl GridAxis {
             Value::Array(list) if list.is_empty() => return refuse("is empty"),
             Value::Array(list) => Values::List(list.clone()),
             Value::Table(range) => return GridAxis::range(name, range),
-            _ => return refuse("is neither a list nor a range { from = …, to = … }"),
+            _ => {
+                return refuse(
+                    "is neither a list nor a range; write [0.1, 1.0], or { from = 0.1, to = 10.0 } for random draws",
+                );
+            }
         };
         Ok(GridAxis { name: name.to_owned(), values })
     }

@@ -30,6 +30,9 @@ use toml::Table;
 /// The longest name, in bytes; directories allow 255.
 const MAX_NAME: usize = 200;
 
+/// The most splits to divide a data set into.
+const MAX_SPLITS: usize = 10_000;
+
 /// An experiment file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -161,6 +164,8 @@ pub struct DataSpec {
     pub source: Option<String>,
     /// The number of the first feature in LETOR text; detected when not given.
     pub first_id: Option<u32>,
+    /// Most memory for empty columns and the zeros of dense rows, in GiB; 4 when not given.
+    pub memory_limit: Option<f64>,
 }
 
 /// The files of one fold.
@@ -288,7 +293,7 @@ impl Spec {
     /// Reads an experiment's text; `name` is for messages.
     pub fn parse(text: &str, name: &str) -> Result<Spec> {
         let spec: Spec = toml::from_str(text).map_err(|e| at_its_place(&e, text, name))?;
-        spec.check().map_err(|e| Error::parameter(format!("{name}: {e}")))?;
+        spec.check().map_err(|e| at_its_key(&e, text, name))?;
         Ok(spec)
     }
 
@@ -419,6 +424,12 @@ impl DataSpec {
         if self.k.is_some() && self.files.is_empty() && self.synth.is_none() {
             return refuse("`k` is only used with `files` or `synth`");
         }
+        if self.k.is_some_and(|k| !(3..=MAX_SPLITS).contains(&k)) {
+            return refuse("`k` must be 3 to 10000");
+        }
+        if self.memory_limit.is_some_and(|limit| !(limit > 0.0 && limit <= 1e6)) {
+            return refuse("`memory_limit` must be a number of GiB above 0 and up to 1e6");
+        }
         Ok(())
     }
 }
@@ -444,10 +455,7 @@ fn distinct(what: &str, names: &[String]) -> Result<()> {
 
 /// The TOML reader's error with its line and column, and the nearest name for an unknown key.
 fn at_its_place(error: &toml::de::Error, text: &str, name: &str) -> Error {
-    let at = error.span().map_or(0, |s| s.start).min(text.len());
-    let before = &text.as_bytes()[..at];
-    let line = before.iter().filter(|b| **b == b'\n').count() as u64 + 1;
-    let column = (at - before.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1)) as u64 + 1;
+    let place = place_of(error.span().map_or(0, |s| s.start), text, name);
     let message = error.message();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let sentence = match quoted.split_first() {
@@ -456,7 +464,39 @@ fn at_its_place(error: &toml::de::Error, text: &str, name: &str) -> Error {
         }
         _ => message.to_owned(),
     };
-    Error::parse(Place { file: name.to_owned(), line, column }, sentence)
+    Error::parse(place, sentence)
+}
+
+/// The line and column of the byte `at`.
+fn place_of(at: usize, text: &str, name: &str) -> Place {
+    let before = &text.as_bytes()[..at.min(text.len())];
+    let line = before.iter().filter(|b| **b == b'\n').count() as u64 + 1;
+    let column = (before.len() - before.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1)) as u64 + 1;
+    Place { file: name.to_owned(), line, column }
+}
+
+/// An error of a value with the line and column of its key, the first that the message quotes. If it names a data set,
+/// the key is looked for behind that name.
+fn at_its_key(error: &Error, text: &str, name: &str) -> Error {
+    let message = error.to_string();
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let in_data = message.starts_with("data set ") && quoted.len() > 1;
+    let start = if in_data { text.find(&format!("\"{}\"", quoted[0])).unwrap_or(0) } else { 0 };
+    let key = quoted.get(usize::from(in_data)).and_then(|key| key.rsplit('.').next());
+    match key.and_then(|key| key_position(&text[start..], key)) {
+        Some(at) => Error::parse(place_of(start + at, text, name), message),
+        None => Error::parameter(format!("{name}: {message}")),
+    }
+}
+
+/// Where `key =` stands in `text`.
+fn key_position(text: &str, key: &str) -> Option<usize> {
+    let is_key = |&(at, _): &(usize, &str)| {
+        let before = text[..at].chars().next_back();
+        let starts = before.is_none_or(|c| c.is_whitespace() || c == '{' || c == ',');
+        starts && text[at + key.len()..].trim_start_matches(' ').starts_with('=')
+    };
+    text.match_indices(key).find(is_key).map(|(at, _)| at)
 }
 
 #[cfg(test)]

@@ -225,9 +225,18 @@ pub fn parse_setting(text: &str) -> Result<(String, Value)> {
         .split_once('=')
         .ok_or_else(|| Error::parameter(format!("`{text}` is not of the form key=value")))?;
     let (key, value) = (key.trim().replace('-', "_"), value.trim());
-    let parsed = format!("value = {value}").parse::<Table>().ok().filter(|t| t.len() == 1);
-    let value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::String(value.into()));
-    Ok((key, value))
+    let typed = match format!("value = {value}").parse::<Table>() {
+        Ok(mut table) if table.len() == 1 => table.remove("value"),
+        // What starts like a list, a table or a quoted text is not meant as a plain word.
+        Err(error) if value.starts_with(['[', '{', '"', '\'']) => {
+            let why = error.message().lines().next().unwrap_or_default();
+            return Err(Error::parameter(format!(
+                "the value of `{key}`, `{value}`, has a syntax error: {why}"
+            )));
+        }
+        _ => None,
+    };
+    Ok((key, typed.unwrap_or_else(|| Value::String(value.into()))))
 }
 
 /// Rejects a parameter that is not finite and above 0.

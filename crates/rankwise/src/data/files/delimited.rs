@@ -195,7 +195,25 @@ fn read_header(block: &mut Block<'_>, options: &ReadOptions) -> Result<Header> {
         }
     }
     block.start = at.min(block.text.len());
+    if let [only] = &names[..]
+        && let Some(advice) = other_separator(only)
+    {
+        let message = format!("the header is a single column, {}, {advice}", quoted(only.as_bytes()));
+        return Err(block.error(starts[0], message));
+    }
     Header::new(names, options).map_err(|e| block.error(starts[e.column], e.message))
+}
+
+/// Which separator a header without the expected one seems to have, and the way out.
+fn other_separator(header: &str) -> Option<&'static str> {
+    [
+        (';', "separated by semicolons; write the table with commas"),
+        ('\t', "separated by tabs; read it as TSV, or call the file .tsv"),
+        (',', "separated by commas; read it as CSV, or call the file .csv"),
+        ('|', "separated by vertical bars; write the table with commas"),
+    ]
+    .into_iter()
+    .find_map(|(separator, advice)| header.contains(separator).then_some(advice))
 }
 
 impl Block<'_> {

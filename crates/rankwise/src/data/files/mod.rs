@@ -32,11 +32,11 @@ use super::{Columns, Dataset, Features, MAX_FEATURES, Parts, Query, Row, Texts};
 
 pub(crate) use decimal::push_f64;
 pub(crate) use excerpt::quoted;
-pub use output::{AtomicFile, temporary_path};
+pub use output::{AtomicFile, check_writable, temporary_path};
 pub use peek::Peeked;
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
 pub use roles::ColumnRoles;
-pub use scores::{read_scores, write_grades, write_scores};
+pub use scores::{read_scores, write_grades, write_score_table, write_scores};
 pub(crate) use source::Source;
 pub use trec::{Topics, join, read_qrels, read_run, write_qrels, write_run};
 pub(crate) use write::push_field;

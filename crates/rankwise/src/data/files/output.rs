@@ -47,9 +47,36 @@ pub fn temporary_path(path: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
+/// Fails if `path` cannot be written, so that long work is not done in vain: its folder is missing or read-only, or it
+/// is a directory, or its extension asks for a compression that is not supported.
+pub fn check_writable(path: &Path) -> Result<()> {
+    check_compression(path)?;
+    if is_stdout(path) || is_special(path) {
+        return Ok(());
+    }
+    let (_, pending) = create_temporary(path).map_err(|e| cannot_write(path, e))?;
+    fs::remove_file(&pending.temporary).map_err(|e| cannot_write(path, e))
+}
+
+/// Fails for names such as `model.json.bz2`, whose content would not be what they say.
+fn check_compression(path: &Path) -> Result<()> {
+    match &*extension(path) {
+        "bz2" | "xz" | "zip" | "7z" | "lz4" | "br" | "lzma" | "tgz" => Err(Error::parameter(format!(
+            "cannot write {}: only .gz and .zst compress a file",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase()
+}
+
 impl AtomicFile {
     /// Starts writing to `path`.
     pub fn create(path: &Path) -> Result<Self> {
+        check_compression(path)?;
         let raw = if is_stdout(path) {
             (Raw::Stdout(io::stdout()), None)
         } else if is_special(path) {
@@ -132,8 +159,7 @@ impl Write for Raw {
 
 impl Sink {
     fn new(path: &Path, raw: BufWriter<Raw>) -> io::Result<Self> {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-        Ok(match extension.as_str() {
+        Ok(match &*extension(path) {
             "gz" => Sink::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default())),
             "zst" => Sink::Zstd(zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?),
             _ => Sink::Plain(raw),
@@ -168,10 +194,17 @@ fn is_special(path: &Path) -> bool {
     names_descriptor || fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-/// The target of a symbolic link, so that the link itself is not replaced.
+/// The target of a symbolic link, so that the link itself is not replaced. The target need not exist.
 fn behind_link(path: &Path) -> PathBuf {
-    let is_link = fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
-    if is_link { fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) } else { path.to_path_buf() }
+    let mut target = path.to_path_buf();
+    // A chain of links may be circular; systems give up after 40, too.
+    for _ in 0..40 {
+        match fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return target,
+        }
+    }
+    path.to_path_buf()
 }
 
 fn create_temporary(path: &Path) -> io::Result<(File, Pending)> {
@@ -187,6 +220,7 @@ fn create_temporary(path: &Path) -> io::Result<(File, Pending)> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     let temporary = temporary_path(path);
+    remove_abandoned(&target);
     // A killed process with the same id may have left one behind; never follow or reuse it.
     match fs::remove_file(&temporary) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(explain_missing(&target, e)),
@@ -197,11 +231,32 @@ fn create_temporary(path: &Path) -> io::Result<(File, Pending)> {
         .create_new(true)
         .open(&temporary)
         .map_err(|e| explain_missing(&target, e))?;
+    // As long as this process lives, others see that the file is in use. Where files cannot be locked, none is removed.
+    let _ = file.try_lock();
     let pending = Pending { temporary, target };
     if let Some(old) = old {
         file.set_permissions(old.permissions())?;
     }
     Ok((file, pending))
+}
+
+/// Removes what killed processes have left of earlier attempts to write `target`: temporary files that no process has
+/// locked. What cannot be removed stays.
+fn remove_abandoned(target: &Path) {
+    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (Some(name), Ok(entries)) = (target.file_name(), fs::read_dir(folder)) else { return };
+    let start = format!(".{}.", name.to_string_lossy());
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|n| n.strip_prefix(&start)?.strip_suffix(".tmp"));
+        let is_temporary = process.is_some_and(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
+        if is_temporary && entry.file_type().is_ok_and(|t| t.is_file()) {
+            let abandoned = |file: File| file.try_lock().is_ok();
+            if OpenOptions::new().write(true).open(entry.path()).is_ok_and(abandoned) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
 }
 
 fn explain_missing(target: &Path, error: io::Error) -> io::Error {

@@ -30,6 +30,9 @@ use std::sync::Arc;
 /// Rows converted at a time.
 const BATCH_ROWS: usize = 8192;
 
+/// Every column of a Parquet file costs a buffer when it is written.
+const MAX_COLUMNS: usize = 1 << 16;
+
 /// The key under which a file keeps the number of its first feature.
 const FIRST_ID: &str = "rankwise.first_id";
 
@@ -227,12 +230,20 @@ fn text_at(array: &ArrayRef, row: usize) -> Message<String> {
 
 /// Writes `data`; returns what the file does not hold.
 pub(super) fn write(data: &Dataset, path: &Path) -> Result<Vec<String>> {
+    if data.width() > MAX_COLUMNS {
+        return Err(Error::data(format!(
+            "{} features are too many for Parquet, which takes up to {MAX_COLUMNS}; write LETOR text, which keeps them \
+             sparse",
+            data.width()
+        )));
+    }
     let names = table_names(data)?;
+    let batch_rows = ((1 << 24) / data.width()).clamp(1, BATCH_ROWS);
     let mut file = Some(AtomicFile::create(path)?);
     let mut writer: Option<ArrowWriter<AtomicFile>> = None;
     let failed = |e: &dyn Display| Error::io("write", path, std::io::Error::other(e.to_string()));
-    for start in (0..data.len()).step_by(BATCH_ROWS) {
-        let rows = start..data.len().min(start + BATCH_ROWS);
+    for start in (0..data.len()).step_by(batch_rows) {
+        let rows = start..data.len().min(start + batch_rows);
         let named = names.iter().zip(columns_of(data, rows)).map(|(name, array)| (name, array, true));
         let batch = RecordBatch::try_from_iter_with_nullable(named).map_err(|e| failed(&e))?;
         if let Some(file) = file.take() {

@@ -32,7 +32,7 @@ pub enum Layout {
 }
 
 /// How to read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The format; decided by the file name if `None`.
     pub format: Option<Format>,
@@ -44,6 +44,23 @@ pub struct ReadOptions {
     pub layout: Layout,
     /// Which columns of CSV, TSV and Parquet files are not features.
     pub columns: ColumnRoles,
+    /// Memory in bytes, 4 GiB by default, that may be spent on what the data does not have: columns that are empty but
+    /// for a few values, and zeros of dense rows. Data that needs more is refused. It guards against a mistyped feature
+    /// id, since statistics and training take memory for every column up to the highest id.
+    pub memory_limit: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions {
+            format: None,
+            group: false,
+            first_id: None,
+            layout: Layout::Auto,
+            columns: ColumnRoles::default(),
+            memory_limit: 4 << 30,
+        }
+    }
 }
 
 /// A data set and notes on reading it.
@@ -60,15 +77,47 @@ pub struct Loaded {
 impl Format {
     /// The format by the extension of a file: `.csv`, `.tsv` or `.parquet`, before `.gz` or `.zst`; others are LETOR text.
     pub fn of_path(path: &Path) -> Format {
-        let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-        let unpacked = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-        match unpacked.rsplit_once('.') {
-            Some((_, "csv")) => Format::Csv,
-            Some((_, "tsv")) => Format::Tsv,
-            Some((_, "parquet")) => Format::Parquet,
+        match &*extension(path) {
+            "csv" => Format::Csv,
+            "tsv" => Format::Tsv,
+            "parquet" => Format::Parquet,
             _ => Format::Letor,
         }
     }
+
+    /// The format to write by the extension of a file. Unlike for reading, an extension that belongs to no format is
+    /// an error.
+    ///
+    /// ```
+    /// use rankwise::data::Format;
+    /// assert_eq!(Format::to_write("train.csv.gz".as_ref())?, Format::Csv);
+    /// assert!(Format::to_write("train.xlsx".as_ref()).is_err());
+    /// # Ok::<(), rankwise::Error>(())
+    /// ```
+    pub fn to_write(path: &Path) -> Result<Format> {
+        let extension = extension(path);
+        let format = Format::of_path(path);
+        if format == Format::Letor && !LETOR_EXTENSIONS.contains(&&*extension) {
+            return Err(Error::parameter(format!(
+                "cannot write {}: the extension `.{extension}` belongs to no format; use .txt (LETOR text), .csv, .tsv \
+                 or .parquet, each with .gz or .zst if it is to be compressed",
+                path.display()
+            )));
+        }
+        Ok(format)
+    }
+}
+
+/// Extensions of LETOR text; none at all is one of them.
+const LETOR_EXTENSIONS: [&str; 12] =
+    ["", "txt", "letor", "svm", "svmlight", "libsvm", "dat", "data", "train", "valid", "vali", "test"];
+
+/// The extension of a file in lower case, before `.gz` or `.zst`; empty if there is none.
+fn extension(path: &Path) -> String {
+    let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let unpacked = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    // The dot of a hidden file starts no extension.
+    unpacked.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or("", |(_, end)| end).to_owned()
 }
 
 /// Reads one file; `-` is standard input.
@@ -132,5 +181,18 @@ mod tests {
         }
         assert_eq!(format("a.tsv.gz"), Format::Tsv);
         assert_eq!(format("a.parquet"), Format::Parquet);
+    }
+
+    #[test]
+    fn an_unknown_extension_is_not_written() {
+        let format = |name: &str| Format::to_write(Path::new(name));
+        for name in ["a.txt", "a", "-", "/dev/null", "a.txt.gz", "a.zst", "x.y/train", ".hidden", "a.LETOR"] {
+            assert_eq!(format(name).unwrap(), Format::Letor, "{name}");
+        }
+        assert_eq!(format("a.csv.zst").unwrap(), Format::Csv);
+        for name in ["a.xlsx", "a.csv.bz2", "a.json", "a.cvs"] {
+            let error = format(name).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("belongs to no format; use .txt"), "{error}");
+        }
     }
 }

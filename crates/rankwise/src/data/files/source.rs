@@ -47,11 +47,14 @@ impl Source {
         let mut reader = BufReader::with_capacity(FETCH_BYTES, reader);
         let mut origin = Origin { name: name.to_owned(), packing: Packing::Plain };
         let (start, packing) = first_bytes(&mut reader).map_err(|e| origin.read_error(e))?;
+        if let Some(what) = unreadable(&start) {
+            return Err(Error::malformed(format!("{name} is {what}")));
+        }
         origin.packing = packing;
         let whole = io::Cursor::new(start).chain(reader);
         let reader: Box<dyn Read + Send> = match packing {
             Packing::Plain => Box::new(whole),
-            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
+            Packing::Gzip => Box::new(GzipMembers::new(whole)),
             Packing::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(whole);
                 Box::new(decoder.map_err(|e| origin.read_error(e))?)
@@ -92,6 +95,11 @@ impl Origin {
             Packing::Zstd => "zstd",
         };
         let name = &self.name;
+        if error.get_ref().is_some_and(|inner| inner.is::<TrailingBytes>()) {
+            return Error::malformed(format!(
+                "{name} has other bytes after its {packing} data; remove them, or compress the file again"
+            ));
+        }
         if error.kind() == io::ErrorKind::UnexpectedEof {
             return Error::malformed(format!(
                 "{name} is truncated {packing} data; it may not have been copied or written completely"
@@ -113,6 +121,78 @@ fn first_bytes(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, Packing)> {
         _ => Packing::Plain,
     };
     Ok((start, packing))
+}
+
+/// What a file is that cannot be read, and the way out, if its first bytes show it.
+fn unreadable(start: &[u8]) -> Option<&'static str> {
+    let is_text = |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
+    match *start {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16 text; save it as UTF-8"),
+        [a, 0, b, 0] | [0, a, 0, b] if is_text(a) && is_text(b) => Some("UTF-16 text; save it as UTF-8"),
+        [b'B', b'Z', b'h', b'1'..=b'9'] => {
+            Some("compressed with bzip2; compress it with gzip or zstd instead")
+        }
+        [0xfd, b'7', b'z', b'X'] => Some("compressed with xz; compress it with gzip or zstd instead"),
+        [b'P', b'K', 3, 4] => Some("a zip archive or a spreadsheet; extract it, or save the table as CSV"),
+        _ => None,
+    }
+}
+
+/// The error of bytes that follow compressed data and belong to nothing.
+#[derive(Debug)]
+struct TrailingBytes;
+
+impl std::fmt::Display for TrailingBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bytes after the end of the compressed data")
+    }
+}
+
+impl std::error::Error for TrailingBytes {}
+
+/// The members of a gzip file, one after the other. Zeros after the last are padding.
+struct GzipMembers<R: BufRead>(Option<flate2::bufread::GzDecoder<R>>);
+
+impl<R: BufRead> GzipMembers<R> {
+    fn new(reader: R) -> Self {
+        GzipMembers(Some(flate2::bufread::GzDecoder::new(reader)))
+    }
+
+    /// Starts the next member, if there is one.
+    fn advance(&mut self) -> io::Result<()> {
+        let Some(decoder) = self.0.take() else { return Ok(()) };
+        let mut reader = decoder.into_inner();
+        match reader.fill_buf()?.first() {
+            None => {}
+            Some(0x1f) => *self = GzipMembers::new(reader),
+            Some(0) => skip_zeros(reader)?,
+            Some(_) => return Err(io::Error::other(TrailingBytes)),
+        }
+        Ok(())
+    }
+}
+
+fn skip_zeros(mut reader: impl BufRead) -> io::Result<()> {
+    loop {
+        let bytes = reader.fill_buf()?;
+        match (bytes.len(), bytes.iter().all(|&b| b == 0)) {
+            (0, _) => return Ok(()),
+            (length, true) => reader.consume(length),
+            (_, false) => return Err(io::Error::other(TrailingBytes)),
+        }
+    }
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(decoder) = &mut self.0 {
+            match decoder.read(buffer)? {
+                0 if !buffer.is_empty() => self.advance()?,
+                n => return Ok(n),
+            }
+        }
+        Ok(0)
+    }
 }
 
 #[cfg(test)]
@@ -162,6 +242,34 @@ mod tests {
             damaged[4..40].fill(0xff);
             let damaged = unpacked(damaged).unwrap_err().to_string();
             assert!(damaged.starts_with(&format!("x is damaged {name} data")), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn bytes_after_gzip_data_are_named_and_zeros_are_padding() {
+        let followed = |bytes: &[u8]| unpacked([&gzip(b"ab"), bytes].concat());
+        for junk in [&b"x"[..], b"trailing", b"\0\0x"] {
+            let error = followed(junk).unwrap_err().to_string();
+            assert!(error.starts_with("x has other bytes after its gzip data"), "{error}");
+        }
+        assert_eq!(followed(&[0; 100]).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_are_named_with_a_way_out() {
+        let utf16 = |mark: &[u8], text: &str| {
+            let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+            mark.iter().copied().chain(units).collect::<Vec<u8>>()
+        };
+        for (bytes, expected) in [
+            (utf16(b"\xff\xfe", "1 qid:1 1:2\n"), "x is UTF-16 text; save it as UTF-8"),
+            (utf16(b"", "label,qid,a\n"), "x is UTF-16 text; save it as UTF-8"),
+            (b"BZh91AY&SY".to_vec(), "x is compressed with bzip2"),
+            (b"\xfd7zXZ\0".to_vec(), "x is compressed with xz"),
+            (b"PK\x03\x04\x14".to_vec(), "x is a zip archive or a spreadsheet"),
+        ] {
+            let error = unpacked(bytes).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 

@@ -295,7 +295,8 @@ fn document_ids(query: Query<'_>) -> Result<Vec<String>> {
     for id in std::iter::once(query.id()).chain(ids.iter().map(String::as_str)) {
         if id.is_empty() || id.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(Error::data(format!(
-                "the id {} cannot be written to a TREC file, where white space separates the columns",
+                "the id {} cannot be written to a TREC file, where white space separates the columns; use ids without \
+                 white space, or write a table",
                 quoted(id.as_bytes())
             )));
         }

@@ -11,17 +11,18 @@ use crate::parallel;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Rows per piece, and pieces formatted in parallel before they are written.
+/// Rows per piece at most, values per piece, and pieces formatted in parallel before they are written.
 const ROWS: usize = 128;
+const VALUES: usize = 1 << 16;
 const PIECES: usize = 32;
 
-/// Writes `data` to `path` in `format`, or in the format of the file name. `-` is standard output; `.gz` and `.zst`
-/// compress. Returns what the format could not keep, a sentence each.
+/// Writes `data` to `path` in `format`, or in the format of the file name (see [`Format::to_write`]). `-` is standard
+/// output; `.gz` and `.zst` compress. Returns what the format could not keep, a sentence each.
 ///
 /// Numbers are written with the fewest digits that read back as the same number. LETOR text has all values of dense rows
 /// and the stored values of sparse ones. A missing value is `NaN` in LETOR text and an empty field in CSV and TSV.
 pub fn write(data: &Dataset, path: &Path, format: Option<Format>) -> Result<Vec<String>> {
-    match format.unwrap_or_else(|| Format::of_path(path)) {
+    match format.map_or_else(|| Format::to_write(path), Ok)? {
         Format::Letor => write_letor(data, path),
         Format::Csv => write_delimited(data, path, b','),
         Format::Tsv => write_delimited(data, path, b'\t'),
@@ -258,13 +259,14 @@ fn put_rows(
     data: &Dataset,
     push_row: impl Fn(&mut Vec<u8>, Query<'_>, usize) + Sync,
 ) -> Result<()> {
-    for first in (0..data.len()).step_by(ROWS * PIECES) {
-        let end = data.len().min(first + ROWS * PIECES);
-        let starts: Vec<usize> = (first..end).step_by(ROWS).collect();
+    let rows = (VALUES / data.width().max(1)).clamp(1, ROWS);
+    for first in (0..data.len()).step_by(rows * PIECES) {
+        let end = data.len().min(first + rows * PIECES);
+        let starts: Vec<usize> = (first..end).step_by(rows).collect();
         let piece = |&start: &usize| {
             let mut text = Vec::new();
             let mut query = data.bounds().partition_point(|&b| b <= start) - 1;
-            for row in start..end.min(start + ROWS) {
+            for row in start..end.min(start + rows) {
                 query += usize::from(row == data.bounds()[query + 1]);
                 push_row(&mut text, data.query(query), row);
             }

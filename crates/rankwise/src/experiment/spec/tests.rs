@@ -50,6 +50,21 @@ fn a_name_that_leads_out_of_its_directory_is_rejected() {
 }
 
 #[test]
+fn numbers_out_of_range_are_rejected_with_key_and_line() {
+    assert_eq!(refusal(&format!("repeats = 0\n{SMALL}")), "x.toml:1:1: `repeats` must be 1 to 1000");
+    let draws = SMALL.replace("[[data]]", "[search]\ndraws = 1000000000\n[[data]]");
+    assert_eq!(refusal(&draws), "x.toml:3:1: `search.draws` must be 1 to 100000");
+    let data = |line: &str| SMALL.replace("[[learner]]", &format!("{line}\n[[learner]]"));
+    for k in ["0", "2", "1000000000", "9223372036854775807"] {
+        assert_eq!(refusal(&data(&format!("k = {k}"))), "x.toml:5:1: data set `d`: `k` must be 3 to 10000");
+    }
+    assert!(refusal(&data("k = 18446744073709551615")).starts_with("x.toml:5:"));
+    assert!(
+        refusal(&data("memory_limit = 0")).starts_with("x.toml:5:1: data set `d`: `memory_limit` must be")
+    );
+}
+
+#[test]
 fn paths_are_relative_to_the_directory_of_the_file() {
     let mut spec = Spec::parse(
         "name = \"x\"\n[[data]]\nname = \"d\"\ntrain = [\"a.txt\"]\ntest = [\"/b.txt\"]\n[[external]]\nname = \"e\"\nscores = \"s/{fold}\"\n",

@@ -66,6 +66,9 @@ pub struct Drop {
     pub deviation: Option<f64>,
 }
 
+/// The most shuffles of a feature.
+const MAX_REPEATS: usize = 10_000;
+
 impl Permutation {
     /// The importance of every feature of `model` on `data`, which is as the model sees it. The same for any number
     /// of threads. A step of `watch` is a feature that the model uses.
@@ -75,8 +78,11 @@ impl Permutation {
         data: &Dataset,
         watch: &mut (dyn Watch + Send),
     ) -> Result<PermutationImportance> {
-        if self.repeats == 0 {
-            return Err(Error::parameter("`repeats` is 0; each feature must be shuffled at least once"));
+        if !(1..=MAX_REPEATS).contains(&self.repeats) {
+            return Err(Error::parameter(format!(
+                "`repeats` is {}; each feature is shuffled from 1 to {MAX_REPEATS} times",
+                self.repeats
+            )));
         }
         model.check_width(data.width())?;
         let value = self.evaluate(data, &model.scores(data)?)?;

@@ -101,14 +101,16 @@ impl Assembly {
     /// The data set.
     pub(super) fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
         let groups = self.runs.finish(options.group)?;
-        let (features, first_id) = self.rows.finish(options.layout)?;
-        if features.width() > MAX_FEATURES {
+        let within = |error: String| format!("{}: {error}", self.files.join(", "));
+        if self.rows.width() > MAX_FEATURES {
             // Known only at the end: the highest id allowed depends on whether there is an id 0.
-            return Err(Error::malformed(format!(
-                "{}: feature ids run from {first_id} to {MAX_FEATURES}, which is more than the {MAX_FEATURES} columns allowed",
-                self.files.join(", ")
-            )));
+            return Err(Error::malformed(within(format!(
+                "feature ids run from {} to {MAX_FEATURES}, which is more than the {MAX_FEATURES} columns allowed",
+                self.rows.first()
+            ))));
         }
+        let finished = self.rows.finish(options.layout, options.memory_limit);
+        let (features, first_id) = finished.map_err(|e| Error::data(within(e.to_string())))?;
         self.labels.shrink_to_fit();
         if let Some(comments) = &mut self.comments {
             comments.shrink_to_fit();

@@ -137,6 +137,9 @@ enum Next {
 /// What follows if it is not the expected id: another feature, or the end of the line.
 fn skip_to_value(text: &[u8], first: u32) -> Option<Next> {
     let start = text.iter().position(|&b| !line::is_space(b))?;
+    if text[start] != b'\n' && text[..start].contains(&b'\r') {
+        return None;
+    }
     if matches!(text[start], b'\n' | b'#') {
         return Some(Next::End { start });
     }

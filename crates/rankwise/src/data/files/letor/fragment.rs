@@ -77,6 +77,9 @@ impl Fragment {
         let row = self.rows.open_row()?;
         let (end, given) = fast_path::features(text, head.query.end, row, first)?;
         let line_end = memchr::memchr(b'\n', &text[end..])? + end;
+        if line::inner_carriage_return(&text[end..line_end]).is_some() {
+            return None;
+        }
         let comment = (text[end] == b'#').then(|| line::trimmed(&text[..line_end], end + 1));
         self.rows.keep_row(given);
         let document = Document { label: head.label, query: head.query, comment };

@@ -47,6 +47,13 @@ impl Ids {
 /// line has no document.
 pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<Option<Document>, Fault> {
     row.clear();
+    if let Some(at) = inner_carriage_return(line) {
+        let message =
+            "a carriage return in the middle of the line; if lines end with carriage returns alone, convert \
+                       them to line feeds"
+                .to_owned();
+        return Err(Fault { at, message });
+    }
     let Some(label_token) = token(line, 0) else { return Ok(None) };
     if line[label_token.start] == b'#' {
         return Ok(None);
@@ -76,6 +83,13 @@ pub(super) fn parse(line: &[u8], ids: Ids, row: &mut Vec<(u32, f32)>) -> Result<
 /// The bytes that separate tokens. Carriage returns belong to them, because they precede line feeds.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+/// Where a carriage return stands that is not at the end of the line: a line end of old Macs, which would otherwise
+/// separate features or be part of a comment.
+pub(super) fn inner_carriage_return(line: &[u8]) -> Option<usize> {
+    let first = memchr::memchr(b'\r', line)?;
+    line[first..].iter().any(|&b| !is_space(b)).then_some(first)
 }
 
 /// Where the next token or comment starts, from `at` on.

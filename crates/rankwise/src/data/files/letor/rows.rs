@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 /// Rows are dense if at least one value in this many is given (or not 0).
 const SPARSEST_DENSE: usize = 4;
 
+/// Memory that statistics, training and writing tables take per column, roughly.
+const COLUMN_BYTES: usize = 1 << 10;
+
 /// Cells that a dense matrix may always waste, because few rows do not show the density.
 const SLACK: usize = 1 << 16;
 
@@ -82,6 +85,11 @@ impl RowBuffer {
     /// The id of column 0.
     pub(super) fn first(&self) -> u32 {
         self.first
+    }
+
+    /// Number of columns so far.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// A new row of zeros to write to, if rows are dense. It becomes part of the matrix when
@@ -189,8 +197,10 @@ impl RowBuffer {
         }
     }
 
-    /// The finished matrix and the id of its first column. Whether it is dense depends only on the rows and `layout`.
-    pub(super) fn finish(mut self, layout: Layout) -> Result<(Features, u32)> {
+    /// The finished matrix and the id of its first column. Whether it is dense depends only on the rows and `layout`. It
+    /// is an error if it takes more memory than `limit` for what the text does not have.
+    pub(super) fn finish(mut self, layout: Layout, limit: u64) -> Result<(Features, u32)> {
+        self.check_cost(layout, limit)?;
         let cells = self.count.saturating_mul(self.width);
         let dense = match layout {
             Layout::Auto => cells <= self.filled.saturating_mul(SPARSEST_DENSE),
@@ -218,6 +228,35 @@ impl RowBuffer {
             }
         };
         Ok((features, self.first))
+    }
+
+    fn check_cost(&self, layout: Layout, limit: u64) -> Result<()> {
+        let (count, width, filled) = (self.count, self.width, self.filled);
+        let cells = count.saturating_mul(width);
+        let wasteful = layout == Layout::Dense && cells > filled.saturating_mul(SPARSEST_DENSE);
+        let dense = if wasteful { cells.saturating_mul(size_of::<f32>()) } else { 0 };
+        let columns = width.saturating_mul(COLUMN_BYTES);
+        if columns.saturating_add(dense) as u64 <= limit {
+            return Ok(());
+        }
+        let gibibytes = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+        let values = if filled == 1 { "1 value".to_owned() } else { format!("{filled} values") };
+        Err(Error::data(if dense > columns {
+            format!(
+                "{count} dense rows of {width} columns would take {} for {values}, more than the memory limit of {}; keep \
+                 them sparse, or raise the limit",
+                gibibytes(dense as u64),
+                gibibytes(limit)
+            )
+        } else {
+            format!(
+                "the highest feature id is {}, which makes {width} columns for {values}; work with them may take {}, more \
+                 than the memory limit of {}. Correct the id, or raise the limit",
+                width as u64 + u64::from(self.first) - 1,
+                gibibytes(columns as u64),
+                gibibytes(limit)
+            )
+        }))
     }
 
     /// Makes `id` a column; moves all columns up if it is below the first.
@@ -353,7 +392,7 @@ mod tests {
     /// Compares the matrix with the rows it was made of, value for value.
     fn check(matrix: RowBuffer, rows: &[Given], layout: Layout) {
         let all = || rows.iter().flatten();
-        let (features, first) = matrix.finish(layout).unwrap();
+        let (features, first) = matrix.finish(layout, u64::MAX).unwrap();
         assert_eq!(first, u32::from(all().all(|&(id, _)| id != 0)));
         assert_eq!(features.width(), all().map(|&(id, _)| (id - first) as usize + 1).max().unwrap_or(0));
         for (index, given) in rows.iter().enumerate() {

@@ -69,7 +69,7 @@ fn the_first_id_is_detected_or_given() {
 #[test]
 fn the_layout_follows_what_is_not_zero() {
     let layout = |layout, text: &str| {
-        let options = ReadOptions { layout, ..ReadOptions::default() };
+        let options = ReadOptions { layout, memory_limit: u64::MAX, ..ReadOptions::default() };
         read(sources(&[text.as_bytes()]), &options).unwrap().data.into_parts().features
     };
     let text = "1 qid:1 4:2 2:0\n1 qid:1 1:1\n";
@@ -88,13 +88,52 @@ fn the_layout_follows_what_is_not_zero() {
 }
 
 #[test]
+fn memory_for_what_the_text_does_not_have_is_limited() {
+    let refused = |text: &str, layout: Layout| {
+        let options = ReadOptions { layout, ..ReadOptions::default() };
+        read(sources(&[text.as_bytes()]), &options).err().map(|e| e.to_string())
+    };
+    let hostile = refused("1 qid:1 16777216:1\n", Layout::Auto).unwrap();
+    assert!(hostile.starts_with("1.txt: the highest feature id is 16777216, which makes"), "{hostile}");
+    assert!(hostile.contains("may take 16.0 GiB, more than the memory limit of 4.0 GiB"), "{hostile}");
+    let rows = "1 qid:1 1000000:1\n".repeat(1500);
+    assert_eq!(refused(&rows, Layout::Auto), None);
+    let dense = refused(&rows, Layout::Dense).unwrap();
+    assert!(
+        dense.contains("1500 dense rows of 1000000 columns would take 5.6 GiB for 1500 values"),
+        "{dense}"
+    );
+    let allowed = ReadOptions { memory_limit: 17 << 30, ..ReadOptions::default() };
+    assert_eq!(read(sources(&[&b"1 qid:1 16777216:1\n"[..]]), &allowed).unwrap().data.width(), 1 << 24);
+}
+
+#[test]
+fn bare_carriage_returns_are_refused_and_never_hide_documents() {
+    for text in [
+        "1 qid:1 1:0.5 # a\r0 qid:1 1:0.25 # b\r2 qid:2 1:1\r",
+        "1 qid:1 1:0.5\r0 qid:1 1:0.25\r",
+        "# a header\r1 qid:1 1:0.5\r",
+        "1 qid:1 1:0.5\r# a comment\n",
+        "1 qid:1 1:0.5\r2:0.25\n",
+    ] {
+        // After other lines, too, which are read on the fast path.
+        for before in ["", "1 qid:1 1:0.5 2:0.25 # x\n1 qid:1 1:0.5 2:0.25\n"] {
+            let whole = format!("{before}{text}");
+            let error = read(sources(&[whole.as_bytes()]), &ReadOptions::default()).unwrap_err().to_string();
+            assert!(error.contains("a carriage return in the middle of the line"), "{text:?}: {error}");
+        }
+    }
+    assert_eq!(load("1 qid:1 1:0.5\r\n0 qid:1 1:2 # c\r\r\n").data.len(), 2);
+}
+
+#[test]
 fn a_wide_line_late_does_not_widen_all_before_it() {
     let mut text = "1 qid:1 1:1 2:2 3:3\n".repeat(50_000);
-    text.push_str("1 qid:1 16000000:1\n");
+    text.push_str("1 qid:1 4000000:1\n");
     let data = load(&text).data;
-    assert_eq!((data.len(), data.width()), (50_001, 16_000_000));
+    assert_eq!((data.len(), data.width()), (50_001, 4_000_000));
     assert_eq!(data.row(49_999), Row::Sparse(&[0, 1, 2], &[1.0, 2.0, 3.0]));
-    assert_eq!(data.row(50_000), Row::Sparse(&[15_999_999], &[1.0]));
+    assert_eq!(data.row(50_000), Row::Sparse(&[3_999_999], &[1.0]));
 }
 
 #[test]
