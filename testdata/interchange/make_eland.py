@@ -28,7 +28,7 @@ from xgboost import XGBRanker
 warnings.filterwarnings("ignore")
 HERE = Path(__file__).parent
 RANKWISE = Path(sys.argv[1]).resolve()
-MODELS = ["lightgbm-names.txt", "lightgbm-lambdarank.txt", "xgboost-ndcg.json", "xgboost-names.json"]
+MODELS = ["lightgbm-names.txt", "xgboost-names.json"]
 
 
 def ensemble_of(path):

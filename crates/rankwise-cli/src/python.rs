@@ -65,19 +65,19 @@ print(json.dumps({"runtime": f"{tool} {runtime.__version__}", "scores": scores})
 /// A Python package that scores model files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runtime {
-    OnnxRuntime,
+    Onnx,
     LightGbm,
     XgBoost,
     Treelite,
 }
 
 impl Runtime {
-    const ALL: [Runtime; 4] = [Runtime::OnnxRuntime, Runtime::LightGbm, Runtime::XgBoost, Runtime::Treelite];
+    const ALL: [Runtime; 4] = [Runtime::Onnx, Runtime::LightGbm, Runtime::XgBoost, Runtime::Treelite];
 
     /// The name of the package.
     pub(crate) fn package(self) -> &'static str {
         match self {
-            Runtime::OnnxRuntime => "onnxruntime",
+            Runtime::Onnx => "onnxruntime",
             Runtime::LightGbm => "lightgbm",
             Runtime::XgBoost => "xgboost",
             Runtime::Treelite => "treelite",
@@ -95,7 +95,7 @@ impl Runtime {
     /// The runtimes that read files of `format`, its own first.
     pub(crate) fn of(format: Format) -> &'static [Runtime] {
         match format {
-            Format::Onnx => &[Runtime::OnnxRuntime],
+            Format::Onnx => &[Runtime::Onnx],
             Format::LightGbm => &[Runtime::LightGbm, Runtime::Treelite],
             Format::XgBoost | Format::XgBoostUbj => &[Runtime::XgBoost, Runtime::Treelite],
             _ => &[],

@@ -17,6 +17,7 @@ impl Place {
         let data = "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:2 4:1 5:0\n0 qid:2 1:2\n";
         fs::write(place.path("data.txt"), data).unwrap();
         fs::copy(format!("{STORED}/lightgbm-lambdarank.txt"), place.path("model.txt")).unwrap();
+        fs::copy(format!("{STORED}/lightgbm-names.txt"), place.path("named.txt")).unwrap();
         place
     }
 
@@ -102,13 +103,13 @@ fn the_file_of_another_model_is_detected() {
 #[test]
 fn a_file_that_solr_refuses_is_detected() {
     let place = Place::new();
-    place.ok("export model.txt -o solr.json --format solr");
-    place.ok("verify-export model.txt solr.json");
+    place.ok("export named.txt -o solr.json --format solr");
+    place.ok("verify-export named.txt solr.json");
     let text = fs::read_to_string(place.path("solr.json")).unwrap();
     let broken = text.replace("\"isNullSameAsZero\":false", "\"isNullSameAsZero\":\"false\"");
     assert_ne!(text, broken);
     fs::write(place.path("broken.json"), broken).unwrap();
-    let error = place.fails("verify-export model.txt broken.json");
+    let error = place.fails("verify-export named.txt broken.json");
     assert!(error.contains("isNullSameAsZero"), "{error}");
 }
 
@@ -116,22 +117,22 @@ fn a_file_that_solr_refuses_is_detected() {
 fn the_upload_request_is_shown() {
     let place = Place::new();
     let upload = |arguments: &str| place.outcome(arguments).2;
-    let shown = upload("export model.txt -o s.json --format solr --name films-1");
+    let shown = upload("export named.txt -o s.json --format solr --name films-1");
     let wanted = "curl -X PUT \"$SOLR/solr/COLLECTION/schema/model-store\" -H 'Content-Type: application/json' \
                   --data-binary @s.json\n";
     assert!(shown.contains(wanted), "{shown}");
     assert_eq!(place.json("s.json")["name"], "films-1");
-    let shown = upload("export model.txt -o o.json --format opensearch --name films-1");
+    let shown = upload("export named.txt -o o.json --format opensearch --name films-1");
     assert!(
         shown.contains("curl -X POST \"$OPENSEARCH/_ltr/_featureset/FEATURE_SET/_createmodel\" "),
         "{shown}"
     );
     assert!(shown.contains("note: upload the model to OpenSearch with:\n"), "{shown}");
     assert_eq!(place.json("o.json")["model"]["name"], "films-1");
-    assert!(!upload("export model.txt -o m.onnx").contains("curl"));
-    assert!(!upload("export model.txt -o - --format solr").contains("curl"));
-    assert!(!upload("--quiet export model.txt -o q.json --format solr").contains("curl"));
-    let error = place.fails("export model.txt -o m.xml --name films-1");
+    assert!(!upload("export named.txt -o m.onnx").contains("curl"));
+    assert!(!upload("export named.txt -o - --format solr").contains("curl"));
+    assert!(!upload("--quiet export named.txt -o q.json --format solr").contains("curl"));
+    let error = place.fails("export named.txt -o m.xml --name films-1");
     assert!(error.contains("hold no name"), "{error}");
 }
 

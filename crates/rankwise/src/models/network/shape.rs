@@ -80,9 +80,10 @@ impl Shape for NeuralNetwork {
         f64::from(last.biases[0].abs()) + terms(&last.weights, &sizes).map(f64::abs).sum::<f64>()
     }
 
-    /// Less than for other models, since many sums cancel in later layers: about seventy times the error measured.
+    /// Less than for other models, since many sums cancel in later layers. Solr standardises features in single
+    /// precision, which alone rounds five times, by up to 6e-8 each, where a network has one layer.
     fn single_precision_tolerance(&self) -> f64 {
-        3e-7
+        6e-7
     }
 }
 
