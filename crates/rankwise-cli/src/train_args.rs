@@ -94,6 +94,11 @@ impl TrainArgs {
         })
     }
 
+    /// A model to start from, with its first feature as the user gave it, where its file does not decide that.
+    pub(crate) fn number(&self, ranker: Ranker) -> Result<Ranker> {
+        self.reading.number(ranker)
+    }
+
     /// Writes the model.
     pub(crate) fn save(&self, ranker: &Ranker) -> Result<()> {
         interrupt::will_write(&self.output);

@@ -145,10 +145,11 @@ impl Compare {
             contenders.push((path, contender));
         }
         // Feature numbers are read as the models count them.
-        let reading = contenders.iter().fold(self.reading.clone(), |reading, (_, contender)| match contender {
-            Contender::Model(ranker) => reading.for_model(ranker),
-            Contender::Scores(_) => reading,
-        });
+        let reading =
+            contenders.iter().fold(self.reading.clone(), |reading, (_, contender)| match contender {
+                Contender::Model(ranker) => reading.for_model(ranker),
+                Contender::Scores(_) => reading,
+            });
         let data = reading.read_opened_in_order(&file.path, file.file)?;
         if data.parts().query_weights.is_some() {
             output::note("comparisons ignore query weights: every query counts the same");

@@ -4,8 +4,8 @@ use crate::{interrupt, output};
 use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::data::{AtomicFile, Dataset};
-use rankwise::models::{Numbering, Ranker};
 use rankwise::models::interchange::{Exported, Format, Vectors, export, synthetic_rows};
+use rankwise::models::{Numbering, Ranker};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 1 << 20;
 /// Convert a model for another tool or a search engine, or a model of another tool for Rankwise.
 #[derive(Args)]
 #[command(
-    after_help = "MODEL is a model of Rankwise, LightGBM (text) or XGBoost (JSON, UBJSON), plain or compressed (.gz, .zst). \
+    after_help = "MODEL is a model of Rankwise, LightGBM (text), XGBoost (JSON, UBJSON), CatBoost (JSON) or RankLib, plain or compressed (.gz, .zst). \
     All commands read these files directly.\n\n\
     Without --format, the extension of OUT decides: .txt lightgbm, .ubj xgboost-ubj, .xml ranklib, .onnx onnx. \
     `elasticsearch` is also for OpenSearch. Every model can be written as onnx; the other formats hold linear models or \

@@ -9,7 +9,7 @@ use super::loose::{Flag, Loose};
 use super::ubjson;
 use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::{Numbering, Ranker};
+use crate::models::{Model, Numbering, Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -134,17 +134,17 @@ impl Document {
         }
         let trees = gradient_booster.trees(&feature_names)?;
         let (columns, numbering) = columns(feature_names, &attributes, &trees);
+        let base = margin(learner_model_param.base()?, &objective.name)?;
         let version: Vec<String> = self.version.iter().take(3).map(u64::to_string).collect();
         Foreign {
             tool: "XGBoost",
-            citation: "chen2016xgboost",
+            citations: &["chen2016xgboost"],
             version: version.join("."),
-            base: margin(learner_model_param.base()?, &objective.name)?,
             objective: plain(objective.name),
             columns,
             numbering,
-            width,
-            trees,
+            rounds: trees.len(),
+            model: Model::Trees(TreeEnsemble::sum(width, base, trees)?),
             notes,
         }
         .into_ranker()
@@ -200,11 +200,7 @@ pub(super) const FIRST_ID: &str = "rankwise_first_id";
 
 /// The features' names, unless they only count. `f0`, `f1` … are columns of a matrix, as no names are: the first may be
 /// feature 0 or 1. A first column that no test asks about may be id 0 of a text file that counts from 1, or not.
-fn columns(
-    names: Vec<String>,
-    attributes: &HashMap<String, Loose>,
-    trees: &[Tree],
-) -> (Columns, Numbering) {
+fn columns(names: Vec<String>, attributes: &HashMap<String, Loose>, trees: &[Tree]) -> (Columns, Numbering) {
     let counts_from =
         |first: usize| names.iter().enumerate().all(|(i, name)| *name == format!("f{}", i + first));
     let numbered = |first_id, numbering| (Columns { first_id, names: None }, numbering);
