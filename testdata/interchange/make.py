@@ -1,19 +1,21 @@
-"""Trains small models with LightGBM and XGBoost and stores them with rows and the tool's own scores.
+"""Trains small models with LightGBM, XGBoost and CatBoost and stores them with rows and the tool's own scores.
 
-    python -m venv .venv && .venv/bin/pip install lightgbm==4.7.0 xgboost==3.2.0 numpy
+    python -m venv .venv && .venv/bin/pip install lightgbm==4.7.0 xgboost==3.2.0 catboost==1.2.10 numpy
     .venv/bin/python testdata/interchange/make.py
 
 writes models and answers.json beside this file: for each model its file, the rows (features as the bits of f32, so
 that NaN, -0 and neighbouring floats survive) and the scores (as the bits of f64), before any transformation by the
-objective (`raw_score`, `output_margin`). crates/rankwise/tests/interchange.rs compares them with ours.
+objective (`raw_score`, `output_margin`, `RawFormulaVal`). crates/rankwise/tests/interchange.rs compares them with ours.
 """
 
 import json
 import re
 import struct
+import tempfile
 import warnings
 from pathlib import Path
 
+import catboost
 import lightgbm
 import numpy as np
 import xgboost
@@ -192,11 +194,98 @@ def refused_models(rng):
           feature_names=NAMES, feature_types=["float", "c", "float", "float", "float"])
 
 
+def catboost_splits(node):
+    """The (feature, border) pairs of a model, oblivious or not."""
+    if isinstance(node, dict):
+        if "border" in node:
+            yield node["float_feature_index"], node["border"]
+        for child in node.values():
+            yield from catboost_splits(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from catboost_splits(child)
+
+
+def store_catboost(path, booster):
+    """Saves the model without what changes from run to run or is irrelevant here."""
+    booster.save_model(path, format="json")
+    model = json.loads(path.read_text())
+    info = model["model_info"]
+    model["model_info"] = {"params": {"loss_function": info["params"]["loss_function"]}}
+    path.write_text(json.dumps(model) + "\n")
+    return model
+
+
+def catboost_models(rng):
+    fixed = {"iterations": 4, "depth": 3, "random_seed": 1, "thread_count": 1, "verbose": 0, "allow_writing_files": False}
+    cases = {
+        "yetirank": {"loss_function": "YetiRank"},
+        "names": {"loss_function": "QueryRMSE"},
+        "missing-right": {"loss_function": "RMSE", "nan_mode": "Max"},
+        "depthwise": {"loss_function": "RMSE", "grow_policy": "Depthwise", "min_data_in_leaf": 3},
+        "scaled": {"loss_function": "RMSE"},
+    }
+    for name, parameters in cases.items():
+        rows, grades, groups = training_data(rng)
+        # CatBoost puts no border among values of 1e-30, so this column is larger here.
+        rows[:, 2] *= np.float32(1e30)
+        queries = np.repeat(np.arange(len(groups)), groups)
+        pool = catboost.Pool(rows, grades, group_id=queries, feature_names=NAMES if name == "names" else None)
+        booster = catboost.CatBoost({**fixed, **parameters})
+        booster.fit(pool)
+        if name == "scaled":
+            booster.set_scale_and_bias(-2.5, 0.75)
+        path = HERE / f"catboost-{name}.json"
+        model = store_catboost(path, booster)
+        chosen = test_rows(rng, set(catboost_splits(model)))
+        answers.append(answer(path.name, chosen, booster.predict(chosen, prediction_type="RawFormulaVal")))
+    rows, grades, _ = training_data(rng)
+    table = [[str(int(grade > 1)), *row] for grade, row in zip(grades, rows[:, :2].tolist())]
+    booster = catboost.CatBoost({**fixed, "loss_function": "RMSE", "one_hot_max_size": 5})
+    booster.fit(catboost.Pool(table, grades, cat_features=[0]))
+    store_catboost(HERE / "refused-catboost-categories.json", booster)
+    booster = catboost.CatBoost({**fixed, "loss_function": "MultiClass"})
+    booster.fit(catboost.Pool(rows, grades))
+    store_catboost(HERE / "refused-catboost-classes.json", booster)
+
+
+def unnamed_models(rng):
+    """Models whose first column no test asks about: of a matrix whose first feature is constant, and of text whose ids
+    start at 1, which LightGBM takes for column numbers."""
+    rows, grades, groups = training_data(rng)
+    rows[:, 0] = 0
+    fixed = {"verbosity": -1, "min_data_in_leaf": 3, "num_leaves": 6, "seed": 1, "num_threads": 1, "deterministic": True}
+    booster = lightgbm.train({**fixed, "objective": "regression"}, lightgbm.Dataset(rows, grades), 6)
+    strip = lambda text: re.sub(r"parameters:\n.*?end of parameters", "parameters:\nend of parameters", text, flags=re.S)
+    (HERE / "lightgbm-idle.txt").write_text(strip(booster.model_to_string()))
+    chosen = test_rows(rng, lightgbm_thresholds(booster))
+    answers.append(answer("lightgbm-idle.txt", chosen, booster.predict(chosen, raw_score=True)))
+    booster = xgboost.train({"max_depth": 3, "seed": 1, "nthread": 1}, xgboost.DMatrix(rows, grades), 4)
+    booster.save_model(HERE / "xgboost-idle.json")
+    chosen = test_rows(rng, xgboost_thresholds(HERE / "xgboost-idle.json"))
+    scores = booster.predict(xgboost.DMatrix(chosen), output_margin=True).astype(np.float64)
+    answers.append(answer("xgboost-idle.json", chosen, scores))
+    rows, grades, groups = training_data(rng)
+    rows = np.nan_to_num(rows)
+    with tempfile.TemporaryDirectory() as place:
+        text = Path(place) / "train.txt"
+        lines = [f"{grade} " + " ".join(f"{i + 1}:{x!r}" for i, x in enumerate(row.tolist())) for grade, row in zip(grades, rows)]
+        text.write_text("\n".join(lines) + "\n")
+        booster = lightgbm.train({**fixed, "objective": "regression"}, lightgbm.Dataset(str(text)), 6)
+    (HERE / "lightgbm-text.txt").write_text(strip(booster.model_to_string()))
+    assert booster.num_feature() == WIDTH + 1
+    chosen = test_rows(rng, [(feature - 1, t) for feature, t in lightgbm_thresholds(booster)])
+    chosen = np.column_stack([np.zeros(len(chosen), np.float32), chosen])
+    answers.append(answer("lightgbm-text.txt", chosen, booster.predict(chosen, raw_score=True)))
+
+
 answers = []
 generator = np.random.default_rng(SEED)
 lightgbm_models(generator)
 xgboost_models(generator)
 refused_models(generator)
+catboost_models(generator)
+unnamed_models(generator)
 (HERE / "answers.json").write_text(json.dumps(answers, indent=0) + "\n")
 print(sum(path.stat().st_size for path in HERE.iterdir()), "bytes")
 for stored in answers:

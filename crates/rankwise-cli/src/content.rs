@@ -36,7 +36,7 @@ impl Content {
             return Content::Model;
         }
         match Format::of_bytes(head) {
-            Some(Format::LightGbm) => Content::Model,
+            Some(Format::LightGbm | Format::RankLib) => Content::Model,
             Some(other) => Content::Unreadable(other),
             None => String::from_utf8_lossy(head)
                 .lines()
@@ -142,7 +142,9 @@ mod tests {
             ("{\"learner\": {}}", Content::Model),
             ("{L\0\0\0\0\0\0\0\x07learner{", Content::Model),
             ("tree\nversion=v4\n", Content::Model),
-            ("## LambdaMART\n", Content::Unreadable(Format::RankLib)),
+            ("## LambdaMART\n", Content::Model),
+            ("## Coordinate Ascent\n", Content::Model),
+            ("\u{8}\u{9}\u{12}\u{8}rankwise", Content::Unreadable(Format::Onnx)),
             ("0.5\n0.25\n", Content::Scores),
             ("-3\n", Content::Scores),
             ("NaN\n", Content::Scores),

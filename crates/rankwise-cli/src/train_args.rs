@@ -107,6 +107,11 @@ impl TrainArgs {
         output::prepare_to_write(path, &train.chain(valid).collect::<Vec<_>>())
     }
 
+    /// A model to start from, with its first feature as the user gave it, where its file does not decide that.
+    pub(crate) fn number(&self, ranker: Ranker) -> Result<Ranker> {
+        self.reading.number(ranker)
+    }
+
     /// Writes the model.
     pub(crate) fn save(&self, ranker: &Ranker) -> Result<()> {
         Ok(ranker.save(&self.output)?)

@@ -300,7 +300,7 @@ fn mistakes_are_explained_in_a_sentence_with_exit_code_2() {
         ("eval data.txt --scores nan.scores", "nan.scores:1:1"),
         ("eval data.txt --scores data.txt", "data.txt:1:"),
         ("eval data.txt --model cut.json", "cut short"),
-        ("eval data.txt --model data.txt", "not a JSON document"),
+        ("eval data.txt --model data.txt", "is not a model of Rankwise"),
         ("eval data.txt --model cut.json --preset leter", "did you mean `letor`?"),
         ("eval data.txt", "rankwise eval MODEL data.txt"),
         ("synth --shape mslt -o x.txt", "did you mean `mslr`?"),

@@ -16,7 +16,9 @@ impl Place {
         let place = Place(tempfile::tempdir().unwrap());
         let data = "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:2 4:1 5:0\n0 qid:2 1:2\n";
         fs::write(place.path("data.txt"), data).unwrap();
-        fs::copy(format!("{STORED}/lightgbm-lambdarank.txt"), place.path("model.txt")).unwrap();
+        // Its features get numbers, which engines know them by.
+        let stored = format!("{STORED}/lightgbm-lambdarank.txt");
+        place.ok(&format!("export {stored} -q --format rankwise --first-id 1 -o model.txt"));
         fs::copy(format!("{STORED}/lightgbm-names.txt"), place.path("named.txt")).unwrap();
         place
     }
@@ -212,4 +214,85 @@ fn every_export_has_its_test_vectors() {
         .filter(|name| name.starts_with("x.onnx") || name.contains("tmp"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// A first column that no test asks about must not move all features by one. Feature 5 is 0 everywhere.
+#[test]
+fn columns_without_names_are_asked_for_where_the_data_does_not_decide() {
+    let place = Place::new();
+    let sparse = "1 qid:1 1:0.5 2:1 3:1 4:-0.5\n0 qid:1 1:-0.5 3:-2 4:1\n0 qid:2 2:2 4:3\n";
+    fs::write(place.path("sparse.txt"), sparse).unwrap();
+    fs::write(place.path("whole.txt"), sparse.replace('\n', " 5:0\n")).unwrap();
+    for stored in ["xgboost-idle.json", "lightgbm-idle.txt", "catboost-yetirank.json"] {
+        let model = format!("{STORED}/{stored}");
+        let expected = place.ok(&format!("score {model} whole.txt"));
+        for command in ["score", "eval", "importance", "explain --query 1", "explain --csv"] {
+            let (name, options) = command.split_once(' ').unwrap_or((command, ""));
+            let error = place.fails(&format!("{name} {model} sparse.txt {options}"));
+            assert!(error.contains("fits both") && error.contains("--first-id 1"), "{command}: {error}");
+            place.ok(&format!("{name} {model} sparse.txt {options} --first-id 1"));
+        }
+        assert_eq!(place.ok(&format!("score {model} sparse.txt --first-id 1")), expected, "{stored}");
+        assert_ne!(place.ok(&format!("score {model} sparse.txt --first-id 0")), expected, "{stored}");
+        let error = place.fails(&format!("export {model} -o solr.json --format solr"));
+        assert!(error.contains("knows features by number") && error.contains("--first-id 1"), "{error}");
+        place.ok(&format!("export {model} -o solr.json --format solr --data whole.txt"));
+        place.ok("export -q model.txt -o other.json --format rankwise");
+        place.ok(&format!("compare {model} model.txt whole.txt"));
+        place.fails(&format!("compare {model} model.txt sparse.txt"));
+        place.ok(&format!("compare {model} model.txt sparse.txt --first-id 1"));
+        place.ok(&format!("export {model} -o numbered.json --format rankwise --first-id 1"));
+        assert_eq!(place.ok("score numbered.json sparse.txt"), expected, "{stored}");
+    }
+}
+
+/// The number of features is a mere number in the file: what is written must not grow with it.
+#[test]
+fn a_model_that_claims_many_features_is_exported_by_those_it_uses() {
+    let place = Place::new();
+    let stored = fs::read_to_string(format!("{STORED}/xgboost-ndcg.json")).unwrap();
+    let wide = stored.replace("\"num_feature\":\"5\"", "\"num_feature\":\"16777216\"");
+    assert_ne!(wide, stored);
+    fs::write(place.path("wide.json"), wide).unwrap();
+    assert!(place.ok("inspect wide.json").contains("of 16777216"));
+    place.ok("importance wide.json data.txt --metric ndcg@10 --first-id 1");
+    place.ok("explain wide.json data.txt --document 1 --first-id 1");
+    for format in ["lightgbm", "xgboost", "onnx", "solr", "elasticsearch", "ranklib"] {
+        let (_, _, notes) = place.outcome(&format!("export wide.json --format {format} --first-id 1 -o out"));
+        assert!(notes.contains("has 16,777,216 features and uses none behind the first 5"), "{notes}");
+        let sizes = ["out", "out.vectors.json"].map(|name| fs::metadata(place.path(name)).unwrap().len());
+        assert!(sizes.iter().all(|&size| size < 100_000), "{format}: {sizes:?}");
+    }
+    let huge = stored.replace("\"num_feature\":\"5\"", "\"num_feature\":\"9223372036854775807\"");
+    fs::write(place.path("huge.json"), huge).unwrap();
+    for command in [
+        "inspect huge.json",
+        "explain huge.json data.txt --document 1",
+        "importance huge.json data.txt",
+        "export huge.json -o out --format solr",
+    ] {
+        let error = place.fails(command);
+        assert!(error.contains("9223372036854775807 features"), "{command}: {error}");
+    }
+}
+
+/// Models of RankLib are read: the linear one gives 0.5·x₁ + 2·x₂.
+#[test]
+fn models_of_ranklib_are_scored() {
+    let place = Place::new();
+    fs::write(place.path("ascent.txt"), "## Coordinate Ascent\n## Restart = 5\n1:0.5 2:2.0\n").unwrap();
+    assert_eq!(place.ok("score ascent.txt data.txt"), "2.25\n-0.25\n1\n");
+    place.ok("eval ascent.txt data.txt");
+    place.ok("export model.txt -q -o trees.xml");
+    let [ours, theirs] = ["model.txt", "trees.xml"].map(|model| {
+        let scores = place.ok(&format!("score {model} data.txt"));
+        scores.lines().map(|score| score.parse::<f64>().unwrap()).collect::<Vec<_>>()
+    });
+    // The document with a missing value, which RankLib takes as 0, may score otherwise.
+    assert!(ours[1..].iter().zip(&theirs[1..]).all(|(a, b)| (a - b).abs() < 1e-6), "{ours:?} {theirs:?}");
+    let error = place.fails("score data.txt data.txt");
+    assert!(error.contains("is not a model of Rankwise, LightGBM, XGBoost, CatBoost or RankLib"), "{error}");
+    place.ok("export model.txt -q -o model.onnx");
+    let error = place.fails("score model.onnx data.txt");
+    assert!(error.contains("a model in the format onnx, which is written but not read"), "{error}");
 }

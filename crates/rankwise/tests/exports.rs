@@ -17,8 +17,10 @@ fn testdata(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata")).join(name)
 }
 
+/// A stored model of another tool, its first column called 1 where it has no name.
 fn stored(name: &str) -> Ranker {
-    Ranker::load(&testdata("interchange").join(name)).unwrap()
+    let ranker = Ranker::load(&testdata("interchange").join(name)).unwrap();
+    if ranker.columns.names.is_some() { ranker } else { ranker.with_first_id(1).unwrap() }
 }
 
 fn ranker(model: Model) -> Ranker {

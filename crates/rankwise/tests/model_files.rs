@@ -1,11 +1,14 @@
 //! Model files: damaged, foreign, newer and hostile ones are refused with a reason, and never panic.
 
 use proptest::prelude::*;
-use rankwise::data::{Columns, Dataset, Normalizer};
+use rankwise::data::{Columns, Dataset, Features, Normalizer};
 use rankwise::metrics::Conventions;
+use rankwise::models::interchange::{Format, export};
 use rankwise::models::{
-    Activation, Layer, LearnerCard, Model, NeuralNetwork, OrdinalModel, Outcome, Provenance, Ranker, Record,
+    Activation, Layer, LearnerCard, Model, NeuralNetwork, Numbering, OrdinalModel, Outcome, Provenance,
+    Ranker, Record, TreeEnsemble,
 };
+use rankwise::trees::Tree;
 
 fn example() -> Ranker {
     let provenance = Provenance {
@@ -71,7 +74,13 @@ fn a_model_comes_back_bit_by_bit() {
 fn every_kind_of_damage_has_its_own_message() {
     assert_eq!(refusal(""), "it is empty or cut short");
     assert_eq!(refusal(&text()[..200]), "it is empty or cut short");
-    assert!(refusal("0 qid:1 1:0.5\n").starts_with("it is not a JSON document"));
+    let none = "it is not a model of Rankwise, LightGBM, XGBoost, CatBoost or RankLib";
+    assert_eq!(refusal("0 qid:1 1:0.5\n"), none);
+    let onnx = "it is a model in the format onnx, which is written but not read";
+    assert_eq!(refusal("\u{8}\u{9}\u{12}\u{3}abc"), onnx);
+    assert!(refusal("{\"a\": 1]}").starts_with("it is not a valid JSON document"));
+    let words = refusal(&forged("\"rounds\":3", "\"rounds\":-3"));
+    assert!(words.contains("expected a whole number that is not negative at"), "{words}");
     assert!(refusal("{\"a\": 1}").contains("not marked as a rankwise-model"));
     assert!(refusal(&text().replace("\"version\": 2", "\"version\": 3")).contains("use a newer one"));
     assert!(refusal(&text().replace("\"version\": 2", "\"version\": 0")).contains("no valid format version"));
@@ -81,10 +90,7 @@ fn every_kind_of_damage_has_its_own_message() {
     assert!(refusal(&forged("[\"a\",\"b\",\"c\"]", "[\"a\"]")).contains("another number of features"));
     assert!(refusal(&forged("\"weights\":[", "\"weights\":[1e999,")).contains("out of range"));
     assert!(refusal(&forged("\"first_id\":0", "\"first_id\":4000000000")).contains("first feature"));
-    assert!(
-        refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)))
-            .starts_with("it is not a JSON document")
-    );
+    assert_eq!(refusal(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))), none);
 }
 
 #[test]
@@ -181,9 +187,68 @@ fn numbered_features_must_count_alike_and_may_end_early() {
     let ranker = linear(1, None);
     assert_eq!(ranker.score(&data(1, None, 2, vec![1.0, 2.0])).unwrap(), [21.5]);
     let from_zero = ranker.score(&data(0, None, 3, vec![1.0; 3])).unwrap_err().to_string();
-    assert!(from_zero.contains("from 1") && from_zero.contains("from 0"), "{from_zero}");
+    assert!(from_zero.contains("from 1") && from_zero.contains("has a feature 0"), "{from_zero}");
+    let from_one = linear(0, None).score(&data(1, None, 3, vec![1.0; 3])).unwrap_err().to_string();
+    assert!(from_one.ends_with("read it with the first id 0"), "{from_one}");
     let wide = ranker.score(&data(1, None, 4, vec![1.0; 4])).unwrap_err().to_string();
-    assert_eq!(wide, "the data has features up to 4, and the model only knows those up to 3");
+    assert!(wide.starts_with("the data has 4 features, up to number 4, and the model has 3;"), "{wide}");
+}
+
+/// A model that uses few of the features in its data, as RankLib's are, ignores the others.
+#[test]
+fn an_open_ended_model_ignores_features_behind_its_last() {
+    let mut ranker = linear(1, None);
+    ranker.numbering = Numbering::OpenEnded;
+    let rows = [1.0, 2.0, 3.0, 9.0, 9.0, 0.0, 0.0, 4.0, 0.0, 9.0];
+    let dense = data(1, None, 5, rows.to_vec());
+    assert_eq!(ranker.score(&dense).unwrap(), [321.5, 400.5]);
+    let mut parts = dense.into_parts();
+    parts.features = Features::Sparse {
+        width: 5,
+        starts: vec![0, 5, 7],
+        columns: vec![0, 1, 2, 3, 4, 2, 4],
+        values: vec![1.0, 2.0, 3.0, 9.0, 9.0, 4.0, 9.0],
+    };
+    assert_eq!(ranker.score(&Dataset::new(parts).unwrap()).unwrap(), [321.5, 400.5]);
+    assert_eq!(Ranker::from_bytes(&ranker.to_bytes()).unwrap(), ranker);
+}
+
+/// The number of features is a number in the file, and nothing must be allocated by it.
+#[test]
+fn a_model_of_trees_cannot_claim_any_number_of_features() {
+    let tree = |feature| Tree {
+        features: vec![feature],
+        thresholds: vec![0.5],
+        missing_left: vec![true],
+        left: vec![!0],
+        right: vec![!1],
+        gains: vec![1.0],
+        values: vec![1.0, 2.0],
+        covers: vec![1.0; 2],
+    };
+    let of = |width, feature| {
+        let mut ranker = linear(1, None);
+        ranker.model = Model::Trees(TreeEnsemble::sum(width, 0.0, vec![tree(feature)]).unwrap());
+        ranker
+    };
+    for width in [i64::MAX as usize, (1 << 24) + 1] {
+        let error = Ranker::from_bytes(&of(width, 2).to_bytes()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("it says that it has {width} features, and more than 16777216 are not allowed")
+        );
+    }
+    let wide = Ranker::from_bytes(&of(1 << 24, 2).to_bytes()).unwrap();
+    let error = export(&wide, Format::Solr).unwrap_err().to_string();
+    assert!(error.contains("has 16777216 features"), "{error}");
+    // Used columns, and those that the data has, stay. Few columns stay as they are.
+    let width = |ranker: Ranker, columns| ranker.narrowed(columns).model.width();
+    assert_eq!([width(wide.clone(), 1), width(wide.clone(), 9)], [3, 9]);
+    assert_eq!(width(of(1 << 24, (1 << 24) - 1), 1), 1 << 24);
+    assert_eq!(width(of(1 << 16, 2), 1), 1 << 16);
+    assert_eq!(width(linear(1, None), 1), 3);
+    let sparse = data(1, None, 4, vec![0.0, 0.0, 0.7, 0.0]);
+    assert_eq!(wide.clone().narrowed(4).score(&sparse).unwrap(), wide.score(&sparse).unwrap());
 }
 
 #[test]

@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 1 << 20;
 /// Convert a model for another tool or a search engine, or a model of another tool for Rankwise.
 #[derive(Args)]
 #[command(
-    after_help = "MODEL is a model of Rankwise, LightGBM (text) or XGBoost (JSON, UBJSON), plain or compressed (.gz, .zst). \
+    after_help = "MODEL is a model of Rankwise, LightGBM (text), XGBoost (JSON, UBJSON), CatBoost (JSON) or RankLib, plain or compressed (.gz, .zst). \
     All commands read these files directly.\n\n\
     Without --format, the extension of OUT decides: .txt lightgbm, .ubj xgboost-ubj, .xml ranklib, .onnx onnx. \
     `elasticsearch` and `opensearch` are for the learning-to-rank plugins; Elastic's own learning to rank takes \

@@ -57,7 +57,7 @@ impl Train {
         let trainer = self.training.recipe()?.check()?;
         let (train, valid) = self.training.read(&self.valid)?;
         let (train, valid) = (trainer.prepare(train)?, valid.map(|v| trainer.prepare(v)).transpose()?);
-        let before = self.start.as_deref().map(load_model).transpose()?;
+        let before = self.start.as_deref().map(|path| self.training.number(load_model(path)?)).transpose()?;
         let checkpoint = self
             .checkpoint
             .as_ref()

@@ -110,6 +110,9 @@ fn why_not(bytes: &[u8], error: serde_json::Error) -> Error {
     if bytes.trim_ascii_start().first().is_none_or(|first| *first == b'{' && !is_whole) {
         return Error::model("it is empty or cut short");
     }
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return not_a_model(bytes);
+    }
     let tag: Result<Tag> = serde_json::from_slice(bytes).map_err(not_ours);
     match tag.and_then(|tag| tag.check()) {
         Err(reason) => reason,
@@ -151,16 +154,23 @@ pub fn checksum(bytes: &[u8]) -> String {
     format!("xxh3:{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
 }
 
+fn not_a_model(bytes: &[u8]) -> Error {
+    Error::model(match interchange::Format::of_bytes(bytes) {
+        Some(other) => format!("it is a model in the format {}, which is written but not read", other.name()),
+        None => "it is not a model of Rankwise, LightGBM, XGBoost, CatBoost or RankLib".into(),
+    })
+}
+
 fn not_ours(error: serde_json::Error) -> Error {
     Error::model(match error.classify() {
         serde_json::error::Category::Eof => "it is empty or cut short".to_string(),
         serde_json::error::Category::Data => "it is not a JSON document of this kind".to_string(),
-        _ => format!("it is not a JSON document: {error}"),
+        _ => format!("it is not a valid JSON document: {error}"),
     })
 }
 
 fn bad_field(error: serde_json::Error) -> Error {
-    Error::model(format!("a field is not valid: {error}"))
+    Error::model(format!("a field is not valid: {}", interchange::in_words(error)))
 }
 
 /// Readable, without spreading a thousand weights over a thousand lines.

@@ -247,7 +247,8 @@ impl<'a> Trainer<'a> {
         let dropout = (self.network.dropout > 0.0)
             .then(|| Dropout { share: self.network.dropout, seed: rng::derive(self.seed, &[DROP, epoch]) });
         pass.forward(&self.shape, &self.packed, &self.weights, dropout.as_ref(), documents, scores);
-        if scores.iter().any(|score| score.abs() > FURTHEST) {
+        // Also where a score is NaN.
+        if !scores.iter().all(|score| score.abs() <= FURTHEST) {
             return f64::INFINITY;
         }
         slopes.resize(count, 0.0);
@@ -348,7 +349,8 @@ impl EpochLoop<'_, '_> {
             ));
         }
         let weights = self.best.map_or_else(|| self.trainer.weights.clone(), |best| best.weights);
-        let model = Model::Network(self.trainer.model(&weights)?);
+        let model = self.trainer.model(&weights).map_err(|_| self.trainer.diverged(self.epochs))?;
+        let model = Model::Network(model);
         Ok(Fitted { model, record: Record { outcome, rounds: self.epochs, figures, notes } })
     }
 }

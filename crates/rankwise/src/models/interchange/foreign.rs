@@ -1,26 +1,25 @@
-//! From another tool's trees to a [`Ranker`].
+//! From another tool's model to a [`Ranker`].
 
 use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::{LearnerCard, Model, Numbering, Outcome, Provenance, Ranker, Record, TreeEnsemble};
-use crate::trees::Tree;
+use crate::models::{LearnerCard, Model, Numbering, Outcome, Provenance, Ranker, Record};
 use std::collections::HashSet;
 
 /// What was read of another tool's model.
 pub(super) struct Foreign {
     /// The tool in prose.
     pub tool: &'static str,
-    /// The tool's paper: a key of `references.bib`.
-    pub citation: &'static str,
+    /// The papers of the tool or of its algorithm: keys of `references.bib`.
+    pub citations: &'static [&'static str],
     /// The version that the file names.
     pub version: String,
-    /// What the trees were trained for.
+    /// What it was trained for.
     pub objective: String,
     pub columns: Columns,
     pub numbering: Numbering,
-    pub width: usize,
-    pub base: f64,
-    pub trees: Vec<Tree>,
+    pub model: Model,
+    /// Trees, or other parts that were trained one after the other.
+    pub rounds: usize,
     /// What a careful user should know.
     pub notes: Vec<String>,
 }
@@ -29,9 +28,10 @@ impl Foreign {
     /// The checked model, with what the file records about its training.
     pub(super) fn into_ranker(self) -> Result<Ranker> {
         check_names(&self.columns)?;
+        let origin = [self.tool, &self.version].join(" ");
         let mut notes = vec![format!(
-            "read from a model file of {} {}; how it was trained and chosen is not known here",
-            self.tool, self.version
+            "read from a model file of {}; how it was trained and chosen is not known here",
+            origin.trim_end()
         )];
         if self.numbering == Numbering::Undecided {
             notes.push(numbering_note(self.columns.first_id));
@@ -42,7 +42,7 @@ impl Foreign {
             learner: LearnerCard {
                 name: self.tool.to_lowercase(),
                 title: format!("{} model ({})", self.tool, self.objective),
-                citations: vec![self.citation.into()],
+                citations: self.citations.iter().map(|key| key.to_string()).collect(),
             },
             parameters: parameters
                 .map(|(key, value)| (key.into(), value.clone().into()))
@@ -51,14 +51,13 @@ impl Foreign {
             metric: "not known".into(),
             record: Record {
                 outcome: Outcome::RoundsUsedUp,
-                rounds: self.trees.len() as u64,
+                rounds: self.rounds as u64,
                 figures: Vec::new(),
                 notes,
             },
             ..Provenance::default()
         };
-        let model = Model::Trees(TreeEnsemble::sum(self.width, self.base, self.trees)?);
-        let ranker = Ranker::new(model, self.columns, None, provenance)?;
+        let ranker = Ranker::new(self.model, self.columns, None, provenance)?;
         Ok(Ranker { numbering: self.numbering, ..ranker })
     }
 }
@@ -84,9 +83,26 @@ pub(super) fn quoted(text: &str) -> String {
     crate::data::quoted(text.as_bytes())
 }
 
-/// A message of another library, without control characters.
+/// A message of another library, without control characters and without types of Rust.
 pub(super) fn plain(message: impl std::fmt::Display) -> String {
-    message.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+    in_words(message).chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+/// A message of serde, with words for the types that it expected.
+pub(in crate::models) fn in_words(message: impl std::fmt::Display) -> String {
+    let mut text = message.to_string();
+    for (types, words) in [
+        (&["u8", "u32", "u64", "usize"][..], "a whole number that is not negative"),
+        (&["i8", "i32", "i64", "isize"], "a whole number"),
+        (&["f32", "f64"], "a number"),
+        (&["a sequence"], "a list"),
+        (&["a map"], "an object"),
+    ] {
+        for kind in types {
+            text = text.replace(&format!("expected {kind} "), &format!("expected {words} "));
+        }
+    }
+    text
 }
 
 /// The largest f32 that is not above `t`: for every f32 `x`, `x ≤ t` exactly where `x ≤` this.
@@ -104,6 +120,16 @@ pub(super) fn with_finite(t: f32) -> (f32, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_serde_name_no_types_of_rust() {
+        let error = serde_json::from_str::<Vec<u64>>("[-1]").unwrap_err();
+        let told =
+            "invalid value: integer `-1`, expected a whole number that is not negative at line 1 column 3";
+        assert_eq!(in_words(error), told);
+        let error = serde_json::from_str::<f64>("\"x\"").unwrap_err();
+        assert_eq!(in_words(error), "invalid type: string \"x\", expected a number at line 1 column 3");
+    }
 
     /// Every threshold is asked about the floats around it, and about all special ones.
     #[test]

@@ -1,6 +1,6 @@
 //! The formats that models are written in, by name, by ending and by what is in a file.
 
-use super::{lightgbm, ranklib_linear, ubjson};
+use super::{lightgbm, ranklib_models, ubjson};
 use crate::card;
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -142,8 +142,7 @@ impl Format {
             Some(Format::LightGbm)
         } else if ubjson::looks_like(bytes) {
             Some(Format::XgBoostUbj)
-        } else if bytes.starts_with(b"## LambdaMART") || bytes.starts_with(ranklib_linear::HEADER.as_bytes())
-        {
+        } else if ranklib_models::looks_like(bytes) {
             Some(Format::RankLib)
         } else if bytes.trim_ascii_start().starts_with(b"{") {
             of_json(bytes)

@@ -17,7 +17,7 @@
 use super::foreign::{Foreign, at_or_below, plain, quoted, with_finite};
 use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::{Numbering, Ranker};
+use crate::models::{Model, Numbering, Ranker, TreeEnsemble};
 use crate::trees::Tree;
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -67,15 +67,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Ranker> {
     let objective = plain(head.0.get("objective").copied().unwrap_or("no objective"));
     Foreign {
         tool: "LightGBM",
-        citation: "ke2017lightgbm",
+        citations: &["ke2017lightgbm"],
         version: version.to_string(),
         notes: transform_note(&objective).into_iter().chain([PRECISION.to_string()]).collect(),
         objective,
         columns,
         numbering,
-        width,
-        base: 0.0,
-        trees,
+        rounds: trees.len(),
+        model: Model::Trees(TreeEnsemble::sum(width, 0.0, trees)?),
     }
     .into_ranker()
 }

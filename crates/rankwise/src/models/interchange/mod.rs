@@ -1,10 +1,11 @@
-//! Model files of other tools: reading tree ensembles, and writing models to score elsewhere.
+//! Model files of other tools: reading them, and writing models to score elsewhere.
 //!
-//! [`Ranker::load`] knows the files of LightGBM (text) and XGBoost (JSON, UBJSON) by their first bytes; [`export`]
-//! writes them, and those of RankLib, ONNX, Elasticsearch, OpenSearch and Solr. What a file cannot hold is
+//! [`Ranker::load`] knows the files of LightGBM (text), XGBoost (JSON, UBJSON), CatBoost (JSON) and RankLib by their
+//! content; [`export`] writes those of LightGBM, XGBoost, RankLib, ONNX, Elasticsearch, OpenSearch and Solr. What a file cannot hold is
 //! an error or a note, and never dropped silently. [`Vectors`] hold the scores that an exported model must give, and
 //! [`replay`] computes those that a file gives.
 
+mod catboost;
 mod document;
 mod elastic;
 mod foreign;
@@ -21,6 +22,7 @@ mod onnx;
 mod onnx_writer;
 mod ranklib;
 mod ranklib_linear;
+mod ranklib_models;
 mod ranklib_reader;
 mod replay;
 #[cfg(test)]
@@ -38,6 +40,7 @@ use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
 
 use elastic::Plugin;
+pub(super) use foreign::in_words;
 pub use format::{Format, Upload};
 use names::unique_names;
 pub(super) use onnx_writer::OnnxGraph;
@@ -155,8 +158,14 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<Ranker>> {
         Some(lightgbm::read(bytes))
     } else if ubjson::looks_like(bytes) {
         Some(xgboost::read_ubjson(bytes))
-    } else if !first_key_is_format(bytes) && xgboost::looks_like_json(bytes) {
+    } else if ranklib_models::looks_like(bytes) {
+        Some(ranklib_models::read(bytes))
+    } else if first_key_is_format(bytes) {
+        None
+    } else if xgboost::looks_like_json(bytes) {
         Some(xgboost::read_json(bytes))
+    } else if catboost::looks_like(bytes) {
+        Some(catboost::read(bytes))
     } else {
         None
     }

@@ -21,22 +21,32 @@ pub(super) fn read(text: &str, first_id: u32) -> Result<Engine> {
         return Err(Error::model("its first line is not that of RankLib's LambdaMART"));
     }
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("##"));
-    if lines.next() != Some("<ensemble>") {
+    let first = lines.next();
+    let trees = ensemble(first, &mut lines, first_id)?;
+    match lines.next() {
+        Some(line) => Err(unexpected(line)),
+        None => Ok(Engine::Forest(trees)),
+    }
+}
+
+/// The weighted trees of one ensemble, whose first line is `first`, to the end of its element.
+pub(super) fn ensemble<'a>(
+    first: Option<&str>,
+    lines: &mut impl Iterator<Item = &'a str>,
+    first_id: u32,
+) -> Result<Vec<(f32, Grown)>> {
+    if first != Some("<ensemble>") {
         return Err(Error::model("it does not begin with <ensemble>"));
     }
     let mut trees = Vec::new();
     loop {
         let line = lines.next().ok_or_else(cut_short)?;
         if line == "</ensemble>" {
-            break;
+            return Ok(trees);
         }
         let weight = line.strip_prefix("<tree id=\"").and_then(|rest| rest.split('"').nth(2));
         let weight = weight.ok_or_else(|| unexpected(line))?;
-        trees.push((number(weight)?, tree(&mut lines, first_id)?));
-    }
-    match lines.next() {
-        Some(line) => Err(unexpected(line)),
-        None => Ok(Engine::Forest(trees)),
+        trees.push((number(weight)?, tree(lines, first_id)?));
     }
 }
 

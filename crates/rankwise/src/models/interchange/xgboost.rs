@@ -9,7 +9,7 @@ use super::loose::{Flag, Loose};
 use super::ubjson;
 use crate::data::Columns;
 use crate::error::{Error, Result};
-use crate::models::{Numbering, Ranker};
+use crate::models::{Model, Numbering, Ranker, TreeEnsemble};
 use crate::trees::{Child, Tree};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -134,17 +134,17 @@ impl Document {
         }
         let trees = gradient_booster.trees(&feature_names)?;
         let (columns, numbering) = columns(feature_names, &attributes, &trees);
+        let base = margin(learner_model_param.base()?, &objective.name)?;
         let version: Vec<String> = self.version.iter().take(3).map(u64::to_string).collect();
         Foreign {
             tool: "XGBoost",
-            citation: "chen2016xgboost",
+            citations: &["chen2016xgboost"],
             version: version.join("."),
-            base: margin(learner_model_param.base()?, &objective.name)?,
             objective: plain(objective.name),
             columns,
             numbering,
-            width,
-            trees,
+            rounds: trees.len(),
+            model: Model::Trees(TreeEnsemble::sum(width, base, trees)?),
             notes,
         }
         .into_ranker()
