@@ -9,6 +9,7 @@ pub mod files;
 mod fingerprint;
 pub mod folds;
 mod identical;
+mod labels;
 pub mod normalize;
 mod query;
 mod rows;
@@ -27,6 +28,9 @@ pub use files::{
 };
 pub(crate) use files::{Source, push_f64, push_field, quoted};
 pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
+pub(crate) use identical::equal_rows;
+pub(crate) use labels::distribution;
+pub use labels::{Grade, separating_threshold};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;
 pub use rows::Rows;

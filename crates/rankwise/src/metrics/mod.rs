@@ -33,6 +33,7 @@ mod presets;
 mod r_precision;
 mod rbp;
 mod recall;
+mod relevance;
 mod spec;
 mod success;
 
@@ -46,6 +47,7 @@ pub use conventions::{
 pub(crate) use dcg::Dcg;
 pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists};
 pub use presets::{PRESETS, Preset, preset};
+pub use relevance::check_relevance;
 pub use spec::{find, parse, parse_list};
 
 /// A metric of one query's ranking; greater is better.

@@ -14,6 +14,8 @@ impl<L: LossSource + ?Sized> LossScorer<L> for NetworkParameters {
     }
 
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        self.fit_loss(loss.make_loss(task.train)?.into_loss().as_ref(), task, watch)
+        let mut made = loss.make_loss(task.train)?.into_loss();
+        made.set_stop(watch.stop());
+        self.fit_loss(made.as_ref(), task, watch)
     }
 }
