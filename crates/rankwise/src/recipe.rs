@@ -13,6 +13,10 @@
 //! # Ok::<(), rankwise::Error>(())
 //! ```
 
+mod constant;
+mod forecast;
+mod relevance;
+
 use crate::data::{Dataset, Normalizer};
 use crate::error::{Error, Result};
 use crate::learners::boosting::Checkpoint;
@@ -20,7 +24,7 @@ use crate::learners::{
     self, Configured, CustomLoss, FingerprintedCheckpoint, Fitted, Learner, LearnerEntry, LossKind,
     LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of, take_scorer,
 };
-use crate::metrics::{self, Conventions, Metric};
+use crate::metrics::{self, Conventions, Metric, check_relevance};
 use crate::models::{LearnerCard, Provenance, Ranker, checksum};
 use crate::watch::Watch;
 use std::fmt;
@@ -285,6 +289,20 @@ impl Trainer {
         watch: &mut dyn Watch,
     ) -> Result<Ranker> {
         check_data(train, valid)?;
+        check_relevance(&train.queries().map(|query| query.labels()).collect::<Vec<_>>(), [&*self.metric])?;
+        let (trainer, note) = self.for_labels(train)?;
+        let mut ranker = trainer.fit_checked(train, valid, start, watch)?;
+        ranker.record.notes.splice(..0, note);
+        Ok(ranker)
+    }
+
+    fn fit_checked(
+        &self,
+        train: &Dataset,
+        valid: Option<&Dataset>,
+        start: Start<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ranker> {
         self.check_start(&start, train)?;
         let data = train.fingerprint();
         let fingerprint = start.checkpoint.map(|_| self.fingerprint(&data, valid, start.ranker));
@@ -304,6 +322,7 @@ impl Trainer {
                 "{metric} is undefined for every validation query, so nothing was chosen by them"
             ));
         }
+        fitted.record.notes.extend(self.constant_note(&fitted.model, train)?);
         self.ranker(fitted, train, data)
     }
 
@@ -312,8 +331,9 @@ impl Trainer {
     pub fn path(&self, cs: &[f64], train: &Dataset, watch: &mut dyn Watch) -> Result<RegularizationPath> {
         check_data(train, None)?;
         self.check_path(cs)?;
+        let (trainer, _) = self.for_labels(train)?;
         let task = Task::new(train, &*self.metric, self.seed);
-        self.configured.path(cs, &task, watch)?.ok_or_else(|| self.no_path())
+        trainer.configured.path(cs, &task, watch)?.ok_or_else(|| self.no_path())
     }
 
     /// Rejects a learner without a regularization path, or a C out of range.

@@ -105,3 +105,27 @@ fn any_number_of_threads_gives_the_same_bits() {
     assert_eq!(one, with_threads(2));
     assert_eq!(one, with_threads(5));
 }
+
+/// Labels that are not grades: nothing would be relevant, and every value 0.
+#[test]
+fn metrics_that_find_nothing_relevant_below_1_are_refused_with_a_threshold() {
+    let evaluated = |labels: Vec<f32>, specs: &str| {
+        let sizes = [labels.len()];
+        let data = Dataset::dense(vec![0.0; labels.len()], 1, labels, &sizes).unwrap();
+        let scores: Vec<f64> = (0..data.len()).map(|i| i as f64).collect();
+        let evaluation = evaluate(&data, &scores, &parse_list(specs, &Conventions::default()).unwrap());
+        evaluation.map_err(|error| error.to_string())
+    };
+    let error = evaluated(vec![0.1, 0.2, 0.6, 0.7], "ndcg@10,map,mrr,p@10").unwrap_err();
+    assert!(error.contains("map, mrr, p@10: documents count as relevant from label 1 on"), "{error}");
+    assert!(error.contains("the highest label is 0.7") && error.contains("to 0.6"), "{error}");
+    for (labels, specs) in [
+        (vec![0.1, 0.2, 0.6, 0.7], "ndcg@10,map:threshold=0.5"),
+        (vec![0.1, 1.0], "map,mrr,p@10"),
+        (vec![0.0, 0.0], "map"),
+        (vec![-0.5, 0.0], "map"),
+        (vec![0.0, 1.0], "map:threshold=2"),
+    ] {
+        assert!(evaluated(labels.clone(), specs).is_ok(), "{labels:?} {specs}");
+    }
+}

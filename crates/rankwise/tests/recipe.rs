@@ -3,7 +3,7 @@
 use rankwise::data::{Dataset, Normalizer, Synth, SyntheticShape};
 use rankwise::learners::boosting::lambda_mart::LambdaMart;
 use rankwise::learners::structured::svm_map::SvmMap;
-use rankwise::learners::{CustomLoss, LinearParameters, LossKind, Scorer, TreesParameters};
+use rankwise::learners::{CustomLoss, LEARNERS, LinearParameters, LossKind, Scorer, TreesParameters};
 use rankwise::losses::{PairLogistic, PairSum};
 use rankwise::metrics::{Conventions, parse};
 use rankwise::models::Ranker;
@@ -78,4 +78,97 @@ fn custom_losses_and_metrics_go_through_the_recipe() {
         assert_eq!((custom.learner.name.as_str(), custom.metric.as_str()), ("mine", "ndcg@10"));
     }
     assert!(Recipe::custom(loss()).set("leaves", 3).check().is_err());
+}
+
+/// Queries of six documents whose labels are `step` times 0 to 5, in the order of the first feature.
+fn six_each(step: f32) -> Dataset {
+    let labels: Vec<f32> = (0..24).map(|i| ((i * 5 + i / 6) % 6) as f32 * step).collect();
+    let features = labels.iter().enumerate().flat_map(|(i, label)| [label / step, (i * 7 % 5) as f32]);
+    Dataset::dense(features.collect(), 2, labels.clone(), &[6; 4]).unwrap()
+}
+
+/// Labels of 0 to 0.5: three of six documents are relevant where most pairs are separated, from 0.3 on.
+#[test]
+fn labels_below_1_get_a_threshold_that_separates_the_most_pairs() {
+    let train = six_each(0.1);
+    let mut chosen = Vec::new();
+    for entry in LEARNERS {
+        let recipe = Recipe::new(entry.card.name);
+        let recipe = if entry.parameters().iter().any(|p| p.name == "samples") {
+            recipe.set("samples", 50)
+        } else {
+            recipe
+        };
+        let Some(before) = recipe.check().unwrap().parameters().get("threshold").cloned() else { continue };
+        let ranker = fit(&recipe, &train, None);
+        let noted = ranker.record.notes.iter().any(|n| n.contains("relevant from label 0.3 on"));
+        assert_eq!(noted, ranker.parameters["threshold"] != before, "{}", entry.card.name);
+        let scores = ranker.score(&train).unwrap();
+        assert!(scores.iter().any(|score| *score != scores[0]), "{} is constant", entry.card.name);
+        if noted {
+            chosen.push(entry.card.name);
+            assert_eq!(ranker.parameters["threshold"].as_float(), Some(f64::from(0.3f32)));
+            let again = fit(&Recipe::new(entry.card.name).set_all(ranker.parameters.clone()), &train, None);
+            assert_eq!(again.model, ranker.model, "{}", entry.card.name);
+            assert!(!again.record.notes.iter().any(|n| n.contains("relevant from label")));
+        }
+    }
+    let by_threshold =
+        ["svm-auc", "svm-map", "svm-mrr", "svm-ndcg", "svm-combo", "mle", "exp-gain", "l3", "convex-loss"];
+    assert_eq!(chosen, by_threshold);
+}
+
+#[test]
+fn a_threshold_that_separates_nothing_is_refused() {
+    let refused = |recipe: Recipe, train: &Dataset| {
+        recipe.fit(train, None, Start::default(), &mut Silent::default()).unwrap_err().to_string()
+    };
+    let error = refused(Recipe::new("svm-map").set("threshold", 9.0), &six_each(1.0));
+    assert!(error.contains("a threshold of 3 separates the most pairs"), "{error}");
+    let below = Dataset::dense(vec![1.0, 2.0], 1, vec![-2.0, -1.0], &[2]).unwrap();
+    let error = refused(Recipe::new("ada-rank").metric("map"), &six_each(0.1));
+    assert!(error.contains("no document is relevant to map"), "{error}");
+    let error = refused(Recipe::new("mle"), &below);
+    assert!(error.contains("above 0") && error.contains("add a constant"), "{error}");
+}
+
+#[test]
+fn a_model_that_cannot_rank_has_a_note_with_the_reason() {
+    let noted = |recipe: &Recipe, train: &Dataset| {
+        let notes = fit(recipe, train, None).record.notes;
+        notes.into_iter().find(|note| note.contains("all documents of a query the same score"))
+    };
+    let labels: Vec<f32> = (0..40).map(|i| (i % 3) as f32).collect();
+    let dense = |value: fn(usize) -> f32| {
+        Dataset::dense((0..40).map(value).collect(), 1, labels.clone(), &[8; 5]).unwrap()
+    };
+    let (same, missing) = (dense(|_| 2.0), dense(|_| f32::NAN));
+    let (rare, varied) = (dense(|i| if i == 3 { 1.0 } else { 0.0 }), dense(|i| (i % 3) as f32));
+    let one_grade = Dataset::dense((0..4).map(|i| i as f32).collect(), 1, vec![1.0; 4], &[4]).unwrap();
+    let below = Dataset::dense(vec![1.0, 2.0, 3.0], 1, vec![-1.0, 0.0, -1.0], &[3]).unwrap();
+    for (recipe, train, reason) in [
+        (Recipe::new("lambda-mart"), &same, "no feature differs"),
+        (Recipe::new("lambda-mart"), &missing, "no feature differs"),
+        (Recipe::new("lambda-mart"), &rare, "min_data_in_leaf"),
+        (Recipe::new("list-net"), &same, "no feature differs"),
+        (Recipe::new("list-net"), &missing, "no feature differs"),
+        (Recipe::new("regression"), &one_grade, "no training query has documents with different labels"),
+        (Recipe::new("svm-map"), &one_grade, "no training query has documents with different labels"),
+        (Recipe::new("ada-rank").metric("map"), &below, "map is undefined for every training query"),
+    ] {
+        let note = noted(&recipe, train).unwrap_or_default();
+        assert!(note.contains(reason), "{recipe:?}: {note}");
+    }
+    for learner in ["lambda-mart", "list-net", "regression"] {
+        assert_eq!(noted(&Recipe::new(learner), &varied), None, "{learner}");
+    }
+}
+
+#[test]
+fn mcrank_says_that_real_valued_labels_become_classes() {
+    let noted = |train: &Dataset| {
+        let ranker = fit(&Recipe::new("mcrank").set("iterations", 2), train, None);
+        ranker.record.notes.iter().any(|note| note.contains("each of the 6 different labels as a class"))
+    };
+    assert!(noted(&six_each(0.1)) && !noted(&six_each(1.0)));
 }

@@ -62,6 +62,9 @@ fn summary(found: &Found) -> String {
     line("queries without relevant documents", output::thousands(found.queries_without_relevant));
     line("queries with one grade only", output::thousands(found.queries_of_one_grade));
     line("queries with one document", output::thousands(found.queries_of_one_document));
+    if found.distinct_labels > found.grades.len() {
+        line("different labels", output::thousands(found.distinct_labels));
+    }
     line("features", output::thousands(found.features));
     line("constant features", columns(&found.constant_features));
     line("features constant within queries", columns(&found.query_features));
@@ -106,10 +109,15 @@ fn names(found: &Found, columns: &[usize]) -> String {
 }
 
 fn grades(found: &Found) -> String {
-    let mut table = table::Columns::new(&[">grade", ">documents", ">fraction"]);
+    let binned = found.grades.iter().any(|grade| grade.up_to.is_some());
+    let header = if binned { ">label" } else { ">grade" };
+    let mut table = table::Columns::new(&[header, ">documents", ">fraction"]);
     for grade in &found.grades {
         table.row([
-            grade.grade.to_string(),
+            match grade.up_to {
+                Some(end) => format!("{} to {}", significant(grade.grade.into()), significant(end.into())),
+                None => grade.grade.to_string(),
+            },
             output::thousands(grade.documents),
             format!("{:.2} %", 100.0 * grade.fraction),
         ]);

@@ -9,7 +9,7 @@ use rankwise::error::Error;
 use rankwise::learners::boosting::Checkpoint;
 use rankwise::metrics::evaluate;
 use rankwise::models::{Outcome, Ranker};
-use rankwise::recipe::{Start, Trainer};
+use rankwise::recipe::Start;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -57,6 +57,7 @@ impl Train {
         let trainer = self.training.recipe()?.check()?;
         let (train, valid) = self.training.read(&self.valid)?;
         let (train, valid) = (trainer.prepare(train)?, valid.map(|v| trainer.prepare(v)).transpose()?);
+        output::notes(&Vec::from_iter(trainer.forecast(&train)?));
         let before = self.start.as_deref().map(|path| self.training.number(load_model(path)?)).transpose()?;
         let checkpoint = self
             .checkpoint
@@ -72,7 +73,7 @@ impl Train {
             return Err(Error::interrupted(message).into());
         }
         self.training.save(&ranker)?;
-        self.report(&ranker, &trainer, &train, valid.as_ref())?;
+        self.report(&ranker, &train, valid.as_ref())?;
         if let Some(checkpoint) = checkpoint {
             if ranker.record.outcome == Outcome::Interrupted {
                 output::note(format!(
@@ -86,13 +87,7 @@ impl Train {
         Ok(interrupt::exit_code(&ranker.record))
     }
 
-    fn report(
-        &self,
-        ranker: &Ranker,
-        trainer: &Trainer,
-        train: &Dataset,
-        valid: Option<&Dataset>,
-    ) -> Result<()> {
+    fn report(&self, ranker: &Ranker, train: &Dataset, valid: Option<&Dataset>) -> Result<()> {
         let metric = [self.training.metric()?];
         let value = |data: &Dataset| -> Result<Option<f64>> {
             Ok(evaluate(data, &ranker.model.scores(data)?, &metric)?.mean(0))
@@ -103,7 +98,7 @@ impl Train {
         if self.training.json {
             return output::print_json(&serde_json::json!({
                 "model": output::json_path(&self.training.output), "learner": ranker.learner.name,
-                "parameters": trainer.parameters(),
+                "parameters": ranker.parameters,
                 "metric": ranker.metric, "train": on_train, "valid": on_valid, "record": ranker.record,
             }));
         }

@@ -27,6 +27,11 @@ pub(super) fn is_zero(row: Row<'_>) -> bool {
     nonzeros(row).next().is_none()
 }
 
+/// Whether two rows have the same values. Missing values are equal, and so are 0 and −0.
+pub(crate) fn equal_rows(a: Row<'_>, b: Row<'_>) -> bool {
+    nonzeros(a).eq(nonzeros(b))
+}
+
 fn hash(row: Row<'_>) -> u64 {
     let mut hasher = Xxh3Default::new();
     for (column, bits) in nonzeros(row) {
@@ -61,7 +66,7 @@ pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usiz
         // Hashes may collide: only rows that are equal value for value share a group.
         let mut found: Vec<Vec<usize>> = Vec::new();
         for &(_, r) in run {
-            match found.iter_mut().find(|g| nonzeros(data.row(g[0])).eq(nonzeros(data.row(r)))) {
+            match found.iter_mut().find(|g| equal_rows(data.row(g[0]), data.row(r))) {
                 Some(group) => group.push(r),
                 None => found.push(vec![r]),
             }

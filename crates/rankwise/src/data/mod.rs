@@ -10,6 +10,7 @@ mod fingerprint;
 pub mod folds;
 pub mod fusion;
 mod identical;
+mod labels;
 pub mod normalize;
 mod query;
 mod rows;
@@ -28,6 +29,9 @@ pub use files::{
 };
 pub(crate) use files::{Source, push_f64, push_field, quoted};
 pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
+pub(crate) use identical::equal_rows;
+pub(crate) use labels::distribution;
+pub use labels::{Grade, separating_threshold};
 pub use normalize::{NORMALIZERS, Normalizer};
 pub use query::Query;
 pub use rows::Rows;

@@ -6,8 +6,8 @@
 mod columns;
 mod oddities;
 
-use super::clean::count_grades;
 use super::identical::{identical_rows, is_zero};
+use super::labels::{Grade, distribution};
 use super::{Dataset, Features};
 use crate::parallel;
 use columns::Column;
@@ -24,7 +24,9 @@ pub struct Stats {
     pub features: usize,
     /// Distribution of the number of documents per query.
     pub documents_per_query: Sizes,
-    /// Every label that occurs, ascending.
+    /// Number of distinct labels.
+    pub distinct_labels: usize,
+    /// Every label that occurs, ascending; if there are more than 30, ten bins of equal width.
     pub grades: Vec<Grade>,
     /// Queries whose labels are all below 1.
     pub queries_without_relevant: usize,
@@ -81,17 +83,6 @@ pub struct Sizes {
     pub max: usize,
 }
 
-/// How often a label occurs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Grade {
-    /// The label.
-    pub grade: f32,
-    /// Documents with it.
-    pub documents: usize,
-    /// Their fraction of all documents.
-    pub fraction: f64,
-}
-
 /// Statistics of one column. Minimum, maximum and mean are over values that are not missing, and 0 if there are none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeatureStats {
@@ -124,6 +115,7 @@ pub fn stats(data: &Dataset) -> Stats {
     let columns = columns::scan(data);
     let constant_features: Vec<usize> = numbers(&columns, |c| c.is_constant(n));
     let repeats = repeats(data);
+    let (distinct_labels, grades) = distribution(data.labels().iter().copied());
     let missing_values = columns.iter().map(|c| c.missing).sum();
     let filled: usize = columns.iter().map(|c| c.nonzero + c.missing).sum();
     let mut stats = Stats {
@@ -131,10 +123,8 @@ pub fn stats(data: &Dataset) -> Stats {
         documents: n,
         features: data.width(),
         documents_per_query: sizes(data.queries().map(|q| q.len()).collect()),
-        grades: count_grades(data.labels().iter().copied())
-            .into_iter()
-            .map(|(grade, documents)| Grade { grade, documents, fraction: documents as f64 / n as f64 })
-            .collect(),
+        distinct_labels,
+        grades,
         queries_without_relevant: data.queries().filter(|q| q.labels().iter().all(|&l| l < 1.0)).count(),
         queries_of_one_grade: data
             .queries()

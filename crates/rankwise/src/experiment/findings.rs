@@ -99,8 +99,11 @@ pub struct DataSummary {
     pub documents: usize,
     /// Feature columns.
     pub features: usize,
-    /// Every label with its number of documents, ascending.
+    /// Every label with its number of documents, ascending. Many labels are in bins, each with its lower end.
     pub grades: Vec<(f32, usize)>,
+    /// Whether the labels are in bins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub binned: bool,
     /// Smallest, median and largest number of documents per query.
     pub documents_per_query: (usize, f64, usize),
     /// Queries without a document with a label of 1 or more.

@@ -7,9 +7,10 @@ use super::findings::DataSummary;
 use super::spec::{DataSpec, FoldSpec, SynthSpec};
 use crate::data::{
     Cleaner, Dataset, Features, Folds, Normalizer, Query, ReadOptions, SplitOrder, Synth, SyntheticShape,
-    read_all, rotation,
+    distribution, read_all, rotation,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::metrics::{Metric, check_relevance};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -100,6 +101,15 @@ impl PreparedData {
     /// The test queries of a fold, in order.
     pub(super) fn test_queries(&self, fold: usize) -> impl Iterator<Item = Query<'_>> {
         self.folds[fold].test.iter().flat_map(move |&split| self.splits[split].data.queries())
+    }
+
+    /// Refuses metrics that find no relevant document among the test queries because labels are not grades.
+    pub(super) fn check_relevance(&self, metrics: &[Box<dyn Metric>]) -> Result<()> {
+        (0..self.folds()).try_for_each(|fold| {
+            let labels: Vec<&[f32]> = self.test_queries(fold).map(|query| query.labels()).collect();
+            check_relevance(&labels, metrics.iter().map(|metric| &**metric))
+                .map_err(|e| Error::data(format!("data set `{}`: {e}", self.name)))
+        })
     }
 
     /// The test queries of a fold as one data set.
@@ -315,25 +325,21 @@ fn check_disjoint(splits: &[Split], folds: &[FoldSplits]) -> Result<()> {
 /// Sizes and labels of all splits; a query that occurs in several counts once.
 fn summary(splits: &[Split], preparation: Vec<String>, notes: Vec<String>) -> DataSummary {
     let mut seen = HashSet::new();
-    let (mut sizes, mut grades, mut without_relevant) = (Vec::new(), Vec::<(f32, usize)>::new(), 0);
+    let (mut sizes, mut labels, mut without_relevant) = (Vec::new(), Vec::new(), 0);
     for query in splits.iter().flat_map(|split| split.data.queries()).filter(|q| seen.insert(q.id())) {
         sizes.push(query.len());
         without_relevant += usize::from(query.labels().iter().all(|&l| l < 1.0));
-        for &label in query.labels() {
-            match grades.iter_mut().find(|(g, _)| *g == label) {
-                Some((_, n)) => *n += 1,
-                None => grades.push((label, 1)),
-            }
-        }
+        labels.extend_from_slice(query.labels());
     }
-    grades.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, grades) = distribution(labels.into_iter());
     sizes.sort_unstable();
     let middle = |i: usize| sizes[i] as f64;
     DataSummary {
         queries: sizes.len(),
         documents: sizes.iter().sum(),
         features: splits.iter().map(|split| split.data.width()).max().unwrap_or(0),
-        grades,
+        binned: grades.iter().any(|grade| grade.up_to.is_some()),
+        grades: grades.into_iter().map(|grade| (grade.grade, grade.documents)).collect(),
         documents_per_query: (
             sizes[0],
             (middle((sizes.len() - 1) / 2) + middle(sizes.len() / 2)) / 2.0,

@@ -126,6 +126,7 @@ impl Experiment {
         });
         let systems: Vec<LearnerSystem> = systems.collect::<Result<_>>()?;
         let data = spec.data.iter().map(|d| PreparedData::load(d, spec.seed)).collect::<Result<Vec<_>>>()?;
+        data.iter().try_for_each(|data| data.check_relevance(&metrics))?;
         if let Some(blind) = data.iter().find(|d| !d.has_validation())
             && systems.iter().any(LearnerSystem::is_searched)
         {

@@ -46,12 +46,22 @@ pub(crate) struct Configured {
     /// Whether it can start from a model and keep a checkpoint.
     pub(crate) continues: bool,
     trainer: Box<dyn Train>,
+    /// Makes the same learner with other parameters; it takes all of them.
+    reconfigure: Option<fn(&Table) -> Result<Configured>>,
 }
 
 impl Configured {
     /// Trains on data that has queries and features.
     pub(crate) fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         self.trainer.train(task, watch)
+    }
+
+    /// The same with another value of a parameter; `None` for a caller's own loss.
+    pub(crate) fn with(&self, name: &str, value: Value) -> Option<Result<Configured>> {
+        let mut parameters = self.parameters.clone();
+        parameters.remove(SCORER);
+        parameters.insert(name.into(), value);
+        self.reconfigure.map(|reconfigure| reconfigure(&parameters))
     }
 
     /// Trains one model per C of `cs` in turn; `None` if there is no regularization path.
@@ -74,6 +84,11 @@ impl Configured {
     pub(crate) fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
         self.trainer.loss(train)
     }
+
+    /// About how many elementary steps training takes, for a method of its own ([`Learner::steps`]).
+    pub(crate) fn steps(&self, train: &Dataset) -> f64 {
+        self.trainer.steps(train)
+    }
 }
 
 /// A learner with its parameters, of any type.
@@ -87,6 +102,10 @@ trait Train: Send + Sync {
     fn loss(&self, _: &Dataset) -> Result<Option<LossKind>> {
         Ok(None)
     }
+
+    fn steps(&self, _: &Dataset) -> f64 {
+        0.0
+    }
 }
 
 /// A method of its own.
@@ -95,6 +114,10 @@ struct Method<L>(L);
 impl<L: Learner> Train for Method<L> {
     fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         self.0.fit(task, watch)
+    }
+
+    fn steps(&self, train: &Dataset) -> f64 {
+        self.0.steps(train)
     }
 }
 
@@ -271,6 +294,7 @@ fn configure_method<L: Learner>(given: &Table) -> Result<Configured> {
         scorer: None,
         continues: L::CONTINUES,
         trainer: Box::new(Method(learner)),
+        reconfigure: Some(configure_method::<L>),
     })
 }
 
@@ -287,6 +311,7 @@ fn configure<L: LossLearner, S: LossScorer<L>>(defaults: S, given: &Table) -> Re
         scorer: Some(S::KIND),
         continues: S::CONTINUES,
         trainer: Box::new(Minimized { loss, scorer }),
+        reconfigure: Some(|all| configure::<L, S>(S::default(), all)),
     })
 }
 
@@ -349,6 +374,7 @@ impl CustomLoss {
             scorer: Some(S::KIND),
             continues: S::CONTINUES,
             trainer: Box::new(Minimized { loss: self.clone(), scorer }),
+            reconfigure: None,
         })
     }
 }

@@ -7,6 +7,7 @@ use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::losses::{QueryLoss, Reweighted, SecondOrder};
+use crate::watch::Stop;
 use std::fmt;
 use std::sync::Arc;
 
@@ -33,6 +34,19 @@ impl LossKind {
             LossKind::Convex(loss) | LossKind::Smooth(loss) | LossKind::NonConvex(loss) => loss,
             LossKind::SecondOrder(loss) => loss,
             LossKind::Lambda(loss) => loss,
+        }
+    }
+}
+
+impl LossKind {
+    /// Gives the loss a request to stop ([`QueryLoss::set_stop`]).
+    pub(crate) fn set_stop(&mut self, stop: &Stop) {
+        match self {
+            LossKind::Convex(loss) | LossKind::Smooth(loss) | LossKind::NonConvex(loss) => {
+                loss.set_stop(stop)
+            }
+            LossKind::SecondOrder(loss) => loss.set_stop(stop),
+            LossKind::Lambda(loss) => loss.set_stop(stop),
         }
     }
 }

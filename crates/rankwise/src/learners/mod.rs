@@ -95,6 +95,13 @@ pub trait Learner: Parameters {
     /// Rejects parameters that are out of range.
     fn check(&self) -> Result<()>;
 
+    /// About how many elementary steps training takes, where that can be far more than for other learners: the basis
+    /// of a forecast.
+    fn steps(&self, train: &Dataset) -> f64 {
+        let _ = train;
+        0.0
+    }
+
     /// Trains. Called with checked parameters and data that has queries and features.
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted>;
 }

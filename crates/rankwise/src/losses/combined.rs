@@ -8,6 +8,7 @@ use super::structured::{AucSearch, MapSearch, MrrSearch, NdcgSearch, StructuredH
 use super::{QueryLoss, ScoredQuery};
 use crate::card::Card;
 use crate::metrics::Discount;
+use crate::watch::Stop;
 
 pub(super) const CARD: Card = Card {
     name: "combined",
@@ -57,6 +58,14 @@ impl QueryLoss for Combined {
             gradient.iter_mut().zip(&slopes).for_each(|(g, s)| *g += weight * s);
         }
         total
+    }
+
+    fn set_stop(&mut self, stop: &Stop) {
+        self.parts.iter_mut().for_each(|(_, loss)| loss.set_stop(stop));
+    }
+
+    fn steps(&self, labels: &[f32]) -> f64 {
+        self.parts.iter().map(|(_, loss)| loss.steps(labels)).sum()
     }
 
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {

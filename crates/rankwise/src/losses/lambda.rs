@@ -32,6 +32,7 @@ use super::{QueryLoss, Reweighted, ScoredQuery};
 use crate::card::Card;
 use crate::error::{Error, Result};
 use crate::metrics::{Conventions, Dcg, Discount, Gain, Metric, StopProbability};
+use crate::watch::Stop;
 use pairs::RankedQuery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -189,6 +190,7 @@ pub struct Lambda {
     settings: LambdaSettings,
     /// Gains, discounts and the ideal DCG at the truncation level.
     dcg: Dcg,
+    stop: Stop,
 }
 
 impl Lambda {
@@ -231,7 +233,7 @@ impl Lambda {
 
     fn unchecked(settings: LambdaSettings) -> Self {
         let depth = if settings.k == 0 { usize::MAX } else { settings.k };
-        Lambda { settings, dcg: Dcg::new(&settings.conventions(), depth) }
+        Lambda { settings, dcg: Dcg::new(&settings.conventions(), depth), stop: Stop::default() }
     }
 
     /// The gain of a document in the metric. Documents with equal gains form no pairs.
@@ -271,6 +273,15 @@ impl QueryLoss for Lambda {
         let Some((first, rest)) = labels.split_first() else { return false };
         let first = self.gain_of(*first);
         rest.iter().any(|&label| self.gain_of(label) != first)
+    }
+
+    fn set_stop(&mut self, stop: &Stop) {
+        self.stop = stop.clone();
+    }
+
+    fn steps(&self, labels: &[f32]) -> f64 {
+        let n = labels.len() as f64;
+        if self.settings.k == 0 { 0.5 * n * n } else { n * n.min(self.settings.k as f64) }
     }
 }
 

@@ -10,6 +10,7 @@ mod pair_hinge;
 mod pair_logistic;
 pub mod perturbation;
 mod scaled;
+pub(crate) mod smooth_sums;
 mod squared;
 pub mod structured;
 mod subsampled;
@@ -20,6 +21,7 @@ mod thresholds;
 use crate::card::{self, Card};
 use crate::error::Result;
 use crate::metrics::Discount;
+use crate::watch::Stop;
 
 pub use combined::Combined;
 use conditional::{ConditionalObjective, ExactAuc};
@@ -125,6 +127,17 @@ pub trait QueryLoss: Send + Sync {
 
     /// Whether a query with these labels can contribute to training. If not, its loss is 0 at any scores.
     fn has_signal(&self, labels: &[f32]) -> bool;
+
+    /// Gives the loss a request to stop. A loss that takes long for a long query looks at it during an evaluation;
+    /// once it is made, results are meaningless.
+    fn set_stop(&mut self, stop: &Stop) {
+        let _ = stop;
+    }
+
+    /// About how many elementary steps an evaluation takes for a query with these labels: the basis of a forecast.
+    fn steps(&self, labels: &[f32]) -> f64 {
+        labels.len() as f64
+    }
 }
 
 /// A loss that weights its terms by the current ranking ([`GradientKind::Lambda`]). With a fixed ranking, it is a
@@ -203,6 +216,14 @@ impl<L: QueryLoss + ?Sized> QueryLoss for Box<L> {
 
     fn has_signal(&self, labels: &[f32]) -> bool {
         (**self).has_signal(labels)
+    }
+
+    fn set_stop(&mut self, stop: &Stop) {
+        (**self).set_stop(stop);
+    }
+
+    fn steps(&self, labels: &[f32]) -> f64 {
+        (**self).steps(labels)
     }
 }
 

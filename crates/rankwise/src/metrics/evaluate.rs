@@ -2,7 +2,7 @@
 
 use super::conventions::{Gain, StopProbability};
 use super::gains::MAX_EXPONENT;
-use super::{Empty, Metric};
+use super::{Empty, Metric, check_relevance};
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
 use crate::parallel;
@@ -108,8 +108,11 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
     evaluate_lists(&lists.collect::<Vec<_>>(), metrics)
 }
 
-/// Evaluates judged and scored lists.
+/// Evaluates judged and scored lists. Fails if labels are not grades and a metric finds no relevant document among them
+/// ([`check_relevance`]).
 pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
+    let labels: Vec<&[f32]> = lists.iter().map(|list| list.labels).collect();
+    check_relevance(&labels, metrics.iter().map(|metric| &**metric))?;
     let plan = Plan::new(metrics);
     let chunks: Vec<Result<Chunk>> = parallel::map(lists.chunks(CHUNK), |chunk| plan.values_of(chunk));
     let mut values: Vec<Vec<Option<f64>>> = metrics.iter().map(|_| Vec::with_capacity(lists.len())).collect();

@@ -40,6 +40,7 @@ mod presets;
 mod r_precision;
 mod rbp;
 mod recall;
+mod relevance;
 mod set_map;
 mod set_relative_p;
 mod spec;
@@ -57,6 +58,7 @@ pub(crate) use dcg::Dcg;
 pub(crate) use evaluate::differ;
 pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists, weighted_mean};
 pub use presets::{PRESETS, Preset, preset};
+pub use relevance::check_relevance;
 pub use spec::{find, parse, parse_list};
 pub use trec_eval::trec_eval_name;
 

@@ -60,6 +60,10 @@ impl Bundle {
             planes.weights(self.c, &mut w);
             best.dual = best.dual.max(planes.dual(self.c, &w));
             touching = risk.by_term(&w);
+            if watch.stop().requested() {
+                // The evaluation may have been cut short.
+                break;
+            }
             let primal = 0.5 * dot(&w, &w) + self.c * value_of(&touching);
             best.rounds += 1;
             if primal < best.primal {

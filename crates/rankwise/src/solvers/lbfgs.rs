@@ -156,6 +156,10 @@ impl Point {
             add_scaled(step, direction, &mut next.w);
             next.value = objective.value_and_gradient(&next.w, &mut next.gradient);
             *evaluations += 1;
+            // The evaluation may have been cut short.
+            if stop.requested() {
+                return Trial { step, value: f64::NAN, slope: f64::NAN };
+            }
             Trial { step, value: next.value, slope: dot(&next.gradient, direction) }
         })?;
         Some(next)

@@ -13,6 +13,7 @@ mod objective;
 mod planes;
 mod positive;
 mod sampled_risk;
+mod slope;
 mod threshold_risk;
 mod units;
 mod vectors;

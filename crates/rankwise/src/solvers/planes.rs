@@ -12,8 +12,10 @@
 
 use super::objective::Objective;
 use super::positive::solve_positive;
-use super::vectors::{add_scaled, dot};
+use super::slope::Slope;
+use super::vectors::dot;
 use crate::watch::Stop;
+use rayon::prelude::*;
 
 /// Planes that were inactive for this many rounds are dropped.
 const IDLE_ROUNDS: u32 = 10;
@@ -22,13 +24,16 @@ const IDLE_ROUNDS: u32 = 10;
 /// the optimum.
 const RIDGE: f64 = 1e-10;
 
+/// Products of numbers per task.
+const PER_TASK: usize = 1 << 17;
+
 /// The planes found so far. The first plane of each term is the constant 0, because a risk is never negative. The
 /// planes lie below the risk for any C, so those found for one C can be reused for the next.
 #[derive(Debug, Clone)]
 pub struct CuttingPlanes {
     /// The term that each plane belongs to. The constant planes of all terms come first.
     terms: Vec<usize>,
-    slopes: Vec<Vec<f64>>,
+    slopes: Vec<Slope>,
     offsets: Vec<f64>,
     gram: Vec<Vec<f64>>,
     multipliers: Vec<f64>,
@@ -41,7 +46,7 @@ impl CuttingPlanes {
         let (dim, terms) = (risk.dim(), risk.terms());
         CuttingPlanes {
             terms: (0..terms).collect(),
-            slopes: vec![vec![0.0; dim]; terms],
+            slopes: vec![Slope::new(&vec![0.0; dim]); terms],
             offsets: vec![0.0; terms],
             gram: vec![vec![0.0; terms]; terms],
             multipliers: vec![1.0; terms],
@@ -51,14 +56,16 @@ impl CuttingPlanes {
 
     /// Adds the plane `slope·w + offset` below term `term`.
     pub(super) fn add(&mut self, term: usize, slope: &[f64], offset: f64) {
-        let mut products: Vec<f64> = self.slopes.iter().map(|a| dot(a, slope)).collect();
+        let per_task = (PER_TASK / slope.len().max(1)).max(1);
+        let products = self.slopes.par_iter().with_min_len(per_task).map(|a| a.dot(slope));
+        let mut products: Vec<f64> = products.collect();
         for (row, product) in self.gram.iter_mut().zip(&products) {
             row.push(*product);
         }
         products.push(dot(slope, slope));
         self.gram.push(products);
         self.terms.push(term);
-        self.slopes.push(slope.to_vec());
+        self.slopes.push(Slope::new(slope));
         self.offsets.push(offset);
         self.multipliers.push(0.0);
         self.idle.push(0);
@@ -206,7 +213,7 @@ impl CuttingPlanes {
     pub(super) fn weights(&self, c: f64, w: &mut [f64]) {
         w.fill(0.0);
         for (slope, multiplier) in self.slopes.iter().zip(&self.multipliers).filter(|(_, s)| **s > 0.0) {
-            add_scaled(-c * multiplier, slope, w);
+            slope.add_scaled(-c * multiplier, w);
         }
     }
 

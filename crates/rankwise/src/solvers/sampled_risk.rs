@@ -14,6 +14,7 @@ use crate::parallel;
 use crate::watch::Stop;
 use rows::FeatureDifferences;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// The objective of each query over its sampled rankings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +36,33 @@ pub struct DrawnRankings {
     pub losses: Vec<f64>,
     /// The logarithm of the weight ω of each ranking; −∞ for one that does not count.
     pub log_weights: Vec<f64>,
+}
+
+impl DrawnRankings {
+    /// The same distribution with every ranking once, weighted by the sum of the weights. A query of few documents has
+    /// few rankings, and most of a sample are repetitions.
+    pub(crate) fn without_repetitions(self) -> DrawnRankings {
+        let DrawnRankings { sample, losses, log_weights } = &self;
+        let mut places = HashMap::new();
+        let (mut kept, mut joined): (Vec<usize>, Vec<f64>) = (Vec::new(), Vec::new());
+        for (i, &log) in log_weights.iter().enumerate() {
+            let place = *places.entry(sample.state(i)).or_insert(kept.len());
+            if place == kept.len() {
+                kept.push(i);
+                joined.push(log);
+            } else {
+                joined[place] = log_of_sum(joined[place], log);
+            }
+        }
+        let losses = kept.iter().map(|&i| losses[i]).collect();
+        DrawnRankings { sample: sample.only(&kept), losses, log_weights: joined }
+    }
+}
+
+/// `log(exp(a) + exp(b))`.
+fn log_of_sum(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if high == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
 }
 
 /// The weighted mean over queries of an objective over their sampled rankings, as a function of a linear model's

@@ -150,6 +150,7 @@ impl Sample {
         DataFindings {
             name: name.clone(),
             summary: DataSummary {
+                binned: false,
                 queries: *queries,
                 documents: queries * 152,
                 features: 45,

@@ -100,6 +100,7 @@ fn data_findings(part: &DataValues<'_>, folds: usize, terms: &StandingTerms<'_>)
     DataFindings {
         name: part.name.into(),
         summary: DataSummary {
+            binned: false,
             queries: part.query_ids.len(),
             documents: 0,
             features: 0,

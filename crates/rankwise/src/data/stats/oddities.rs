@@ -1,7 +1,7 @@
 //! What is unusual about a data set, in sentences.
 
 use super::Stats;
-use crate::data::Dataset;
+use crate::data::{Dataset, separating_threshold};
 
 /// Above this label, an exponential gain is meaningless.
 const MAX_LABEL: f32 = 30.0;
@@ -11,13 +11,11 @@ const MAX_RANGE: f64 = 1e6;
 const NAMED: usize = 5;
 
 pub(super) fn sentences(data: &Dataset, stats: &Stats) -> Vec<String> {
-    [labels(stats), queries(data, stats), documents(stats), features(data, stats)].concat()
+    [labels(data, stats), queries(data, stats), documents(stats), features(data, stats)].concat()
 }
 
-fn labels(stats: &Stats) -> Vec<String> {
-    let count = |odd: fn(f32) -> bool| -> usize {
-        stats.grades.iter().filter(|g| odd(g.grade)).map(|g| g.documents).sum()
-    };
+fn labels(data: &Dataset, stats: &Stats) -> Vec<String> {
+    let count = |odd: fn(f32) -> bool| data.labels().iter().filter(|label| odd(**label)).count();
     let mut sentences = Vec::new();
     let (negative, broken) = (count(|g| g < 0.0), count(|g| g.fract() != 0.0));
     if negative > 0 {
@@ -26,6 +24,16 @@ fn labels(stats: &Stats) -> Vec<String> {
     if broken > 0 {
         sentences.push(format!("{} a label that is not a whole number.", have(broken, "document")));
     }
+    let highest = data.labels().iter().copied().fold(0.0, f32::max);
+    if highest > 0.0
+        && highest < 1.0
+        && let Some(threshold) = separating_threshold(data.queries().map(|query| query.labels()))
+    {
+        sentences.push(format!(
+            "No label reaches 1, from which on documents count as relevant; a threshold of {threshold} separates the \
+             most pairs."
+        ));
+    }
     let great = count(|g| g > MAX_LABEL);
     if great > 0 {
         sentences.push(format!(
@@ -33,7 +41,7 @@ fn labels(stats: &Stats) -> Vec<String> {
             have(great, "document")
         ));
     }
-    if stats.grades.len() == 1 {
+    if stats.distinct_labels == 1 {
         sentences.push(format!(
             "All documents have the label {}, so there is nothing to learn.",
             stats.grades[0].grade

@@ -111,3 +111,15 @@ fn an_empty_data_set_has_statistics() {
     let s = stats(&Dataset::new(Parts { bounds: vec![0], ..Parts::default() }).unwrap());
     assert_eq!((s.queries, s.documents, s.features, s.density), (0, 0, 0, 0.0));
 }
+
+#[test]
+fn labels_below_1_are_odd() {
+    let odd = |labels: Vec<f32>| {
+        let data = Dataset::dense(vec![0.5; labels.len()], 1, labels, &[4]).unwrap();
+        stats(&data).oddities.into_iter().find(|sentence| sentence.contains("No label reaches 1"))
+    };
+    let said = odd(vec![0.0, 0.2, 0.4, 0.6]).unwrap();
+    assert!(said.contains("a threshold of 0.4 separates the most pairs"), "{said}");
+    assert_eq!(odd(vec![0.0, 0.2, 0.4, 1.0]), None);
+    assert_eq!(odd(vec![0.0; 4]), None);
+}

@@ -35,18 +35,19 @@ function drawHeader(header) {
 
 // ---- Data ----
 
-function gradesBar(grades) {
+function gradesBar({ grades, binned }) {
   const total = sum(grades.map(([, count]) => count));
   if (total === 0) return sentence("There are no documents.");
   const greatest = most([0, ...grades.map(([grade]) => grade)]);
+  const named = (grade) => `label ${binned ? "from " : ""}${formatShort(grade)}`;
   const percent = (count) => (100 * count) / total;
   const look = (grade) => `--fraction:${Math.round(greatest > 0 ? 100 * Math.max(0, grade / greatest) : 0)}%`;
   return element("div", { class: "grades" },
     element("div", { class: "bar", "aria-hidden": "true" },
-      grades.map(([grade, count]) => element("span", { style: `${look(grade)};flex-grow:${count}`, "data-tip": `label ${formatShort(grade)}: ${counted(count, "document")}` }))),
+      grades.map(([grade, count]) => element("span", { style: `${look(grade)};flex-grow:${count}`, "data-tip": `${named(grade)}: ${counted(count, "document")}` }))),
     element("ul", { class: "keys" }, grades.map(([grade, count]) =>
       element("li", null, element("span", { class: "key grade-key", style: look(grade) }),
-        `label ${formatShort(grade)}: ${formatCount(count)} (${percent(count).toFixed(1)} %)`))));
+        `${named(grade)}: ${formatCount(count)} (${percent(count).toFixed(1)} %)`))));
 }
 
 function notesList(heading, notes) {
@@ -64,7 +65,7 @@ function dataCard({ name, summary, folds }) {
       fact("Folds", formatCount(folds)),
       fact("Documents per query", `${formatCount(least)} to ${formatCount(most)}, median ${formatShort(median)}`),
       fact("Queries without relevant documents", formatCount(summary.queries_without_relevant))),
-    gradesBar(summary.grades),
+    gradesBar(summary),
     notesList("Preparation", summary.preparation), notesList("Notes from reading the files", summary.notes ?? []));
 }
 

@@ -11,7 +11,7 @@ use crate::losses::QueryLoss;
 use crate::models::Combine;
 use crate::rng;
 use crate::trees::{Binned, Grower};
-use crate::watch::Watch;
+use crate::watch::{Stop, Watch};
 use rand::seq::SliceRandom;
 
 /// Names of random streams, after the seed.
@@ -53,11 +53,7 @@ pub(in crate::learners) fn fit_loss(
     let boost = Boost { target: &target, parameters, base, combine: Combine::Sum, average: None };
     let mut fitted = boost.fit(task, watch)?;
     let of = task.train.query_count();
-    if skipped == of {
-        let note = "no training query prefers one document to another, so the model gives every document the \
-                    same score";
-        fitted.record.notes.push(note.into());
-    } else if skipped > 0 {
+    if skipped > 0 && skipped < of {
         fitted.record.notes.push(format!(
             "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
              relevant documents)"
@@ -80,8 +76,9 @@ impl Boost<'_> {
             most: parameters.iterations.saturating_add(self.average.map_or(0, |a| a.first)),
             patience: parameters.early_stopping_rounds,
         };
+        let stop = watch.stop().clone();
         rounds.run(task, watch, |state| {
-            let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task)?;
+            let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task, &stop)?;
             let objective = ("mean gradient", buffers.mean_slope());
             Ok(Round { goes_on: grew || !parameters.draws_nothing(), objective, tells: false })
         })
@@ -106,12 +103,18 @@ impl Boost<'_> {
         grower: &mut Grower<'_>,
         buffers: &mut Buffers,
         task: &Task<'_>,
+        stop: &Stop,
     ) -> Result<bool> {
         let round = state.weights.len();
         let plan = step.plan(round);
         state.take_out(&plan);
         let Buffers { slopes, curvatures } = buffers;
         self.target.gradients(&state.train.outputs, round as u64, slopes, curvatures);
+        if stop.requested() {
+            // The gradients may have been cut short.
+            state.put_back(&plan);
+            return Ok(true);
+        }
         let bag = self.bag(task, round as u64);
         let mut grown = Vec::with_capacity(slopes.len());
         for (output, (slopes, curvatures)) in slopes.iter().zip(curvatures.iter()).enumerate() {

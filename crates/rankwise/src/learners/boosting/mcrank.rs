@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 
 /// More grades than this are not treated as classes.
 const MAX_GRADES: usize = 64;
+/// More grades than this are unusual for judgements.
+const MANY_GRADES: usize = 11;
 
 /// Documents whose gradients are computed one after the other.
 const CHUNK: usize = 1 << 11;
@@ -69,13 +71,28 @@ impl Learner for McRank {
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let grades = grades(task.train)?;
+        let note = classes_note(&grades);
         let ordinal = self.classes == Classes::Ordinal && grades.len() > 1;
         let target = Grades::new(task.train, &grades, ordinal);
         let combine = if ordinal { Combine::Ordinal { grades } } else { Combine::Softmax { grades } };
         let boost =
             Boost { target: &target, parameters: &self.trees, base: target.base(), combine, average: None };
-        boost.fit(task, watch)
+        let mut fitted = boost.fit(task, watch)?;
+        fitted.record.notes.extend(note);
+        Ok(fitted)
     }
+}
+
+/// A note if the grades look like real-valued labels.
+fn classes_note(grades: &[f32]) -> Option<String> {
+    let is_graded = grades.len() <= MANY_GRADES && grades.iter().all(|grade| grade.fract() == 0.0);
+    (!is_graded).then(|| {
+        format!(
+            "mcrank treats each of the {} different labels as a class; for real-valued labels, use mart or \
+             lambda-mart",
+            grades.len()
+        )
+    })
 }
 
 /// The distinct grades, ascending.

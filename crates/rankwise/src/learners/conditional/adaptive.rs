@@ -38,8 +38,12 @@ use crate::watch::{Stop, Watch};
 const STEPS: u64 = 10;
 /// The factor of the variance in the damping.
 const DAMPING: f64 = 1.0;
-/// A draw that lowers the objective by less than this fraction of the total decrease counts as converged.
+/// Draws that lower the objective by less than this fraction of the largest decrease count as converged.
 const LITTLE: f64 = 0.01;
+/// The number of last draws that must do so.
+const LAST: usize = 2;
+/// Decreases that a note shows: this many of the first draws, and as many of the last.
+const SHOWN: usize = 5;
 
 /// The result of repeated draws from one start.
 struct AdaptiveFit {
@@ -56,8 +60,8 @@ struct AdaptiveFit {
 
 /// Fits the linear model that minimises `‖w‖²/C + R(w)`, with rankings sampled from the current distribution.
 ///
-/// Starts can be compared if the form is a ratio, free of the unknown constant; other forms have only one
-/// start.
+/// Starts can be compared if the form is a ratio, free of the unknown constant; with other forms only the first start
+/// is used.
 pub(super) fn fit_adaptively(
     parameters: &Conditional,
     optimisation: &ConditionalLinearParameters,
@@ -67,7 +71,8 @@ pub(super) fn fit_adaptively(
 ) -> Fitted {
     let ConditionalLinearParameters { linear, starts } = optimisation;
     let mut best: Option<AdaptiveFit> = None;
-    for start in 0..*starts {
+    let starts = if form == ConditionalObjective::ExpGain { *starts } else { 1 };
+    for start in 0..starts {
         if start > 0 && watch.stop().requested() {
             break;
         }
@@ -76,7 +81,15 @@ pub(super) fn fit_adaptively(
             best = Some(path);
         }
     }
-    best.expect("at least one start").into_fitted(linear.c, watch.stop())
+    let mut fitted = best.expect("at least one start").into_fitted(linear.c, watch.stop());
+    if optimisation.starts > starts {
+        fitted.record.notes.push(
+            "only the first start was used: with method adaptive, the minima of several starts of this objective \
+             cannot be compared"
+                .into(),
+        );
+    }
+    fitted
 }
 
 /// Draws and minimises in turn.
@@ -152,10 +165,9 @@ fn risk_at<'a>(
 impl AdaptiveFit {
     fn into_fitted(self, c: f64, stop: &Stop) -> Fitted {
         let total: f64 = self.fell.iter().sum();
-        let last = self.fell.last().copied().unwrap_or_default();
         let outcome = if stop.requested() {
             Outcome::Interrupted
-        } else if last <= LITTLE * total {
+        } else if is_flat(&self.fell) {
             Outcome::Converged
         } else {
             Outcome::RoundsUsedUp
@@ -169,9 +181,46 @@ impl AdaptiveFit {
         figures.push(("rankings in the last draw".into(), self.rankings as f64));
         figures.push(("share of these that count at the end".into(), self.share));
         let mut notes: Vec<String> = skipped_note(self.skipped).into_iter().collect();
-        let steps: Vec<String> = self.fell.iter().map(|f| format!("{f:.3e}")).collect();
-        notes.push(format!("the objective fell from draw to draw by {}", steps.join(", ")));
+        notes.push(format!("the objective fell from draw to draw by {}", shown(&self.fell)));
         let model = Model::linear(self.data_weights, 0.0);
         Fitted { model, record: Record { outcome, rounds: self.fell.len() as u64, figures, notes } }
+    }
+}
+
+/// Whether the objective hardly fell any more in the last draws. The total says nothing about that: it grows with the
+/// number of draws.
+fn is_flat(fell: &[f64]) -> bool {
+    let largest = fell.iter().copied().fold(0.0, f64::max);
+    fell.len() > LAST && fell[fell.len() - LAST..].iter().all(|fall| *fall <= LITTLE * largest)
+}
+
+/// The first and the last decreases.
+fn shown(fell: &[f64]) -> String {
+    let list = |fell: &[f64]| fell.iter().map(|f| format!("{f:.3e}")).collect::<Vec<_>>().join(", ");
+    if fell.len() <= 2 * SHOWN {
+        return list(fell);
+    }
+    format!("{}, …, {}", list(&fell[..SHOWN]), list(&fell[fell.len() - SHOWN..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_objective_that_falls_as_much_as_ever_has_not_converged() {
+        assert!(!is_flat(&[1e-3; 200]));
+        assert!(!is_flat(&[1.0, 0.5, 0.02, 0.02]));
+        assert!(!is_flat(&[1.0, 0.5, 0.02, 0.001]));
+        assert!(!is_flat(&[0.0, 0.0]));
+        assert!(is_flat(&[1.0, 0.5, 0.001, -0.002]));
+        assert!(is_flat(&[0.0; 3]));
+    }
+
+    #[test]
+    fn many_decreases_are_cut_in_the_middle() {
+        assert_eq!(shown(&[1.0, 0.5]), "1.000e0, 5.000e-1");
+        let many = shown(&[1.0; 40]);
+        assert_eq!((many.matches("1.000e0").count(), many.matches('…').count()), (10, 1));
     }
 }

@@ -4,7 +4,7 @@ use super::adaptive::fit_adaptively;
 use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::learners::scorers::skipped_note;
 use crate::learners::{Fitted, Task};
-use crate::losses::conditional::{ConditionalObjective, ExactAuc};
+use crate::losses::conditional::{ConditionalObjective, ExactAuc, RankingSampler};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
@@ -15,6 +15,8 @@ use rand::RngExt;
 
 /// Objectives closer than this, relative to their size, count as the same minimum.
 const SAME: f64 = 1e-3;
+/// Rankings drawn of a query are at most this many times those that it has.
+const REPETITIONS: usize = 50;
 
 /// Fits the linear model that minimises `‖w‖²/C + R(w)`.
 pub(super) fn fit(
@@ -51,15 +53,21 @@ pub(crate) fn sampled_risk<'a>(
     task: &Task<'a>,
     stop: &Stop,
 ) -> SampledRisk<'a> {
-    let sampler = parameters.sampler();
     let law = SampledObjective { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units(scale, task), law, stop, |query, goods, bads| {
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
         let seed = rng::derive(task.seed, &[query.index() as u64]);
+        let sampler = RankingSampler { size: size(parameters.samples, query.len()), ..parameters.sampler() };
         let sample = sampler.draw(goods.len(), bads.len(), |state| loss.at(state.places()), seed);
         let losses: Vec<f64> = (0..sample.len()).map(|i| loss.at(sample.state(i).places())).collect();
-        DrawnRankings { log_weights: vec![0.0; losses.len()], sample, losses }
+        DrawnRankings { log_weights: vec![0.0; losses.len()], sample, losses }.without_repetitions()
     })
+}
+
+/// The number of rankings to draw of `documents` documents: no more than fifty times as many as there are.
+fn size(samples: usize, documents: usize) -> usize {
+    let rankings = (2..=documents).try_fold(1_usize, |product, n| product.checked_mul(n));
+    rankings.and_then(|all| all.checked_mul(REPETITIONS)).map_or(samples, |enough| samples.min(enough))
 }
 
 /// The units of the features in which the weights are optimised.
@@ -131,7 +139,7 @@ impl Found {
         let mut figures = figures(&self.fit, c);
         figures.push(("evaluations".into(), self.evaluations as f64));
         if let Some(rankings) = rankings {
-            figures.push(("rankings drawn".into(), rankings as f64));
+            figures.push(("different rankings drawn".into(), rankings as f64));
         }
         let outcome = match self.fit.ending {
             _ if stop.requested() => Outcome::Interrupted,

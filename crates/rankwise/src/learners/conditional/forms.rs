@@ -225,8 +225,8 @@ trait ConditionalForm: LossLearner {
 impl<L: ConditionalForm> LossScorer<L> for ConditionalLinearParameters {
     const KIND: ScorerKind = ScorerKind::Linear;
 
-    fn check(&self, model: &L) -> Result<()> {
-        self.check_starts(model.conditional().method, L::FORM)?;
+    fn check(&self, _: &L) -> Result<()> {
+        self.check_starts(L::FORM)?;
         ConditionalLinearParameters::check(self)
     }
 

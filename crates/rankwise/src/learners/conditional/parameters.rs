@@ -143,7 +143,7 @@ pub struct ConditionalLinearParameters {
     /// How the weights are optimised from one start.
     #[serde(flatten)]
     pub linear: LinearParameters,
-    /// Number of starting points, at least 1: the first is zero, the others are random. 1 if the objective is convex.
+    /// Number of starting points, at least 1: the first is zero, the others are random. Only the first is used by l3 with `adaptive`; 1 if the objective is convex.
     pub starts: u64,
 }
 
@@ -161,17 +161,11 @@ impl ConditionalLinearParameters {
     }
 
     /// Rejects several starts if they make no sense.
-    pub(super) fn check_starts(&self, method: Method, form: ConditionalObjective) -> Result<()> {
+    pub(super) fn check_starts(&self, form: ConditionalObjective) -> Result<()> {
         let starts = self.starts;
         if starts > 1 && form.is_convex() {
             return Err(Error::parameter(format!(
                 "starts is {starts}; the objective is convex, so there is one minimum and starts must be 1"
-            )));
-        }
-        if starts > 1 && method == Method::Adaptive && form == ConditionalObjective::L3 {
-            return Err(Error::parameter(format!(
-                "starts is {starts}; it must be 1 with method adaptive, as the minima of several starts \
-                 cannot be compared"
             )));
         }
         Ok(())

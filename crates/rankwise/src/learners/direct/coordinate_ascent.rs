@@ -19,6 +19,7 @@ mod climb;
 mod tests;
 
 use crate::card::Card;
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
@@ -28,6 +29,9 @@ use crate::watch::{Progress, Stop, Watch};
 use climb::{Climb, Hill};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Elementary steps per document of a query that is ranked again, for a forecast.
+const STEPS_PER_DOCUMENT: f64 = 20.0;
 
 /// Parameters of coordinate ascent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -74,6 +78,15 @@ impl Learner for CoordinateAscent {
             }
             None => Ok(()),
         }
+    }
+
+    /// Every step of a weight ranks the documents again of the queries in which its feature varies.
+    fn steps(&self, train: &Dataset) -> f64 {
+        let searches = f64::from(self.restarts) * f64::from(self.passes) * train.width() as f64;
+        let values = train.parts().features.values().len() as f64 / train.width().max(1) as f64;
+        let queries = values.min(train.query_count() as f64);
+        let documents = queries * train.len() as f64 / train.query_count().max(1) as f64;
+        searches * f64::from(2 * self.steps + 1) * documents.max(1.0) * STEPS_PER_DOCUMENT
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {

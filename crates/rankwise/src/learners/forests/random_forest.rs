@@ -8,6 +8,7 @@
 //! of them knows the others.
 
 use crate::card::Card;
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::boosting::mart::mean_label;
 use crate::learners::parameters::{check_above_zero, check_at_least};
@@ -19,6 +20,9 @@ use crate::watch::{Progress, Watch};
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Bins of a typical feature, for a forecast.
+const BINS_IN_USE: f64 = 32.0;
 
 /// Averaged regression trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +75,12 @@ impl Learner for RandomForest {
             return Err(Error::parameter(format!("max_bin is {max_bin}; it must be from 2 to {MAX_BINS}")));
         }
         self.growth().check()
+    }
+
+    /// A histogram of all features for each leaf.
+    fn steps(&self, train: &Dataset) -> f64 {
+        let leaves = (train.len() as u64 / self.min_data_in_leaf).min(self.num_leaves as u64);
+        self.num_trees as f64 * leaves as f64 * train.width() as f64 * BINS_IN_USE
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {

@@ -122,3 +122,41 @@ fn values_out_of_range_are_rejected_by_name() {
     refused(boltz_rank::BoltzRank { samples: 1, ..Default::default() }.check(ScorerKind::Linear), "samples");
     refused(boltz_rank::BoltzRank { mix: 1.5, ..Default::default() }.check(ScorerKind::Linear), "mix");
 }
+
+/// What the record says of λ-gradients is true of the weights that are returned: the objective in the order that they
+/// give, and convergence only if the λ-gradient of that order is small.
+#[test]
+fn tolerance_and_record_of_lambda_gradients_are_about_the_final_order() {
+    let mut random = rng::stream(5, &[]);
+    let values: Vec<f32> = (0..5 * 8 * 3).map(|_| random.random::<f32>()).collect();
+    let labels = (0..40).map(|_| random.random_range(0..3) as f32).collect();
+    let train = dataset(3, values, labels, (0..=5).map(|q| 8 * q).collect());
+    let mut endings = Vec::new();
+    for (tolerance, reorderings) in [(0.5, 10), (1e-2, 10), (1e-2, 1), (1e-5, 40), (1e-12, 2)] {
+        let linear = LinearParameters { tolerance, ..exactly(20.0) };
+        let by_order = LambdaLinearParameters { linear, reorderings };
+        let rank = lambda_rank::LambdaRank::default();
+        let loss = lambda_loss::LambdaLoss { mu: 10.0, ..Default::default() };
+        let fits = [
+            (rank.loss(&train).unwrap(), learn(&rank, &by_order, &train)),
+            (loss.loss(&train).unwrap(), learn(&loss, &by_order, &train)),
+        ];
+        for (kind, (weights, fitted)) in fits {
+            let risk = LinearRisk::new(&train, kind.into_loss(), 1);
+            let at = |w: &[f64]| {
+                let mut gradient = vec![0.0; w.len()];
+                let value = risk.value_and_gradient(w, &mut gradient);
+                let norm = gradient.iter().zip(w).map(|(g, w)| (w + 20.0 * g).powi(2)).sum::<f64>().sqrt();
+                (0.5 * w.iter().map(|w| w * w).sum::<f64>() + 20.0 * value, norm)
+            };
+            let ((value, norm), (_, start)) = (at(&weights), at(&[0.0; 3]));
+            let (_, said) = fitted.record.figures.iter().find(|(name, _)| name == "objective").unwrap();
+            assert!((said - value).abs() < 1e-9 * (1.0 + value), "{said} for {value}");
+            let converged = fitted.record.outcome == Outcome::Converged;
+            assert_eq!(converged, norm <= tolerance * start, "{tolerance}: {norm} of {start}");
+            assert_eq!(!converged, fitted.record.notes.iter().any(|n| n.contains("the λ-gradient is still")));
+            endings.push(converged);
+        }
+    }
+    assert!(endings[0] && endings[1] && endings.contains(&false), "{endings:?}");
+}

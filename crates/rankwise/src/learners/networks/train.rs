@@ -17,7 +17,7 @@ use crate::losses::{QueryLoss, ScoredQuery};
 use crate::models::{Model, NeuralNetwork, Outcome, Record};
 use crate::parallel;
 use crate::rng;
-use crate::watch::{Progress, Watch};
+use crate::watch::{Progress, Stop, Watch};
 use rand::seq::SliceRandom;
 use std::sync::Mutex;
 
@@ -146,17 +146,22 @@ impl<'a> Trainer<'a> {
             if watch.stop().requested() {
                 return Ok(None);
             }
-            sum += self.batch(batch, epoch)?;
+            let Some(loss) = self.batch(batch, epoch, watch.stop())? else { return Ok(None) };
+            sum += loss;
         }
         Ok(Some(sum / order.len() as f64))
     }
 
-    /// One step for the queries of a batch; returns their total loss before it.
-    pub(super) fn batch(&mut self, batch: &[(usize, f64)], epoch: u64) -> Result<f64> {
+    /// One step for the queries of a batch; returns their total loss before it, or `None` if asked to stop.
+    pub(super) fn batch(&mut self, batch: &[(usize, f64)], epoch: u64, stop: &Stop) -> Result<Option<f64>> {
         let loss = self.differentiate(batch, epoch);
+        if stop.requested() {
+            // The gradient may have been cut short.
+            return Ok(None);
+        }
         let Trainer { steps, shape, weights, gradient, .. } = self;
         if loss.is_finite() && steps.step(shape, weights, gradient) {
-            return Ok(loss);
+            return Ok(Some(loss));
         }
         Err(self.diverged(epoch))
     }
@@ -338,11 +343,7 @@ impl EpochLoop<'_, '_> {
         }
         let (of, loss) = (self.task.train.query_count(), self.trainer.loss);
         let skipped = self.task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
-        if self.trainer.queries.is_empty() {
-            let note = "no training query prefers one document to another, so the model gives every document \
-                        the same score";
-            notes.push(note.to_string());
-        } else if skipped > 0 {
+        if skipped > 0 && skipped < of {
             notes.push(format!(
                 "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
                  relevant documents)"

@@ -17,7 +17,9 @@ impl<L: LossSource + ?Sized> LossScorer<L> for NetworkParameters {
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let holdout = Holdout::of(task, self.validation_fraction);
         let task = holdout.task(task);
-        let mut fitted = self.fit_loss(loss.make_loss(task.train)?.into_loss().as_ref(), &task, watch)?;
+        let mut made = loss.make_loss(task.train)?.into_loss();
+        made.set_stop(watch.stop());
+        let mut fitted = self.fit_loss(made.as_ref(), &task, watch)?;
         fitted.record.notes.extend(holdout.note.clone());
         Ok(fitted)
     }

@@ -16,6 +16,8 @@ impl<L: LossSource + ?Sized> LossScorer<L> for TreesParameters {
     }
 
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        fit_loss(loss.make_loss(task.train)?.into_loss(), loss.start_score(task), self, task, watch)
+        let mut made = loss.make_loss(task.train)?.into_loss();
+        made.set_stop(watch.stop());
+        fit_loss(made, loss.start_score(task), self, task, watch)
     }
 }

@@ -88,7 +88,7 @@ fn equal_rows_are_solved_at_once_with_a_note() {
     let metric = parse("map", &Conventions::default()).unwrap();
     for (labels, told) in [
         (vec![0.0, 1.0, 0.0, 2.0], "zero weights have the smallest loss"),
-        (vec![1.0; 4], "no training query prefers one document"),
+        (vec![1.0; 4], "prefer no document to another: 1"),
     ] {
         let train = data(labels);
         let task = Task::new(&train, metric.as_ref(), 1);

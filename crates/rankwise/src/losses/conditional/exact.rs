@@ -10,7 +10,9 @@
 //! ConvexLoss  Σ_gb log(1 + exp(a_gb + 1/(n⁺n⁻)))
 //! ```
 //!
-//! The sums are over all pairs, O(n⁺n⁻), in blocks of non-relevant documents, without storing anything per pair.
+//! The sums are over all pairs, O(n⁺n⁻), in blocks of non-relevant documents, without storing anything per pair. Millions
+//! of pairs are summed in linear time ([`smooth_sums`](crate::losses::smooth_sums)).
+//!
 //! `exp(a_gb)` is a product of one factor per document, and `Π(1 + t) − 1` is accumulated over many pairs before its
 //! logarithm is taken, so a pair costs a few multiplications and a division.
 
@@ -19,6 +21,7 @@ mod tests;
 
 use super::{ConditionalObjective, Kappa};
 use crate::card::Card;
+use crate::losses::smooth_sums::{is_worthwhile, smooth_sums};
 use crate::losses::structured::is_relevant;
 use crate::losses::{QueryLoss, ScoredQuery};
 
@@ -213,6 +216,10 @@ impl Pairs {
 
     /// Sums over all pairs; `weight` is given `p` and `exp(lift)·(1 − p)` of each.
     fn sums(&self, weight: impl Fn(f64, f64) -> f64) -> PairSums {
+        let scores = self.relevant_scores.iter().chain(&self.non_relevant_scores).copied();
+        if self.lift == 0.0 && is_worthwhile(self.count(), scores) {
+            return self.smooth_sums(weight);
+        }
         let mut sums = PairSums {
             logs: 0.0,
             wrong: 0.0,
@@ -225,6 +232,35 @@ impl Pairs {
             self.add_block(start, end, &weight, &mut sums);
         }
         sums
+    }
+
+    /// The same for many documents.
+    fn smooth_sums(&self, weight: impl Fn(f64, f64) -> f64) -> PairSums {
+        let terms = |ahead: f64| {
+            let near = (-ahead.abs()).exp();
+            let inverse = 1.0 / (1.0 + near);
+            let (wrong, right) =
+                if ahead > 0.0 { (inverse, near * inverse) } else { (near * inverse, inverse) };
+            [weight(wrong, right), ahead.max(0.0) + near.ln_1p(), wrong, right]
+        };
+        let relevant = smooth_sums(
+            self.non_relevant_scores.iter().map(|score| (*score, 1.0)),
+            &self.relevant_scores,
+            terms,
+        );
+        let behind: Vec<f64> = self.non_relevant_scores.iter().map(|score| -score).collect();
+        let non_relevant =
+            smooth_sums(self.relevant_scores.iter().map(|score| (-score, 1.0)), &behind, |ahead| {
+                [terms(ahead)[0]]
+            });
+        let total = |k: usize| relevant.iter().map(|sums| sums[k]).sum();
+        PairSums {
+            logs: total(1),
+            wrong: total(2),
+            right: total(3),
+            of_relevant: relevant.iter().map(|sums| sums[0]).collect(),
+            of_non_relevant: non_relevant.iter().map(|sums| sums[0]).collect(),
+        }
     }
 
     /// Adds the pairs of all relevant documents with the non-relevant documents from `start` to `end`. Every document

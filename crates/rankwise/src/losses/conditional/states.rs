@@ -67,6 +67,12 @@ impl RankingSample {
         self.counts.extend_from_slice(state.relevant_behind);
     }
 
+    /// The rankings with these numbers, in this order; the first should be 0.
+    pub(crate) fn only(&self, numbers: &[usize]) -> RankingSample {
+        let counts = numbers.iter().flat_map(|i| &self.counts[i * self.documents..][..self.documents]);
+        RankingSample { counts: counts.copied().collect(), ..*self }
+    }
+
     /// The number of rankings.
     pub fn len(&self) -> usize {
         // A query without documents has one ranking, too.

@@ -21,6 +21,11 @@ const LANES: usize = 8;
 /// precision and eventually overflow.
 const WIDEST: f64 = 300.0;
 
+/// A query with more documents than this takes long enough to be stopped in between.
+const LONG: usize = 2000;
+/// Rows between two looks at the request to stop.
+const ROWS: usize = 64;
+
 /// A query in the order of its ranking; columns are padded to a multiple of [`LANES`].
 pub(super) struct RankedQuery<'a> {
     loss: &'a Lambda,
@@ -116,6 +121,9 @@ impl<'a> RankedQuery<'a> {
         let mut swaps = Swaps::new(self.loss.settings.metric, &self.gains, top, |place| discounts.at(place));
         let mut changes = vec![0.0; self.scores.len()];
         for a in (0..top).rev() {
+            if n > LONG && a % ROWS == 0 && self.loss.stop.requested() {
+                return;
+            }
             let Some(row) = swaps.row(a) else { continue };
             let from = (a + 1) / LANES * LANES;
             if from >= n {

@@ -331,3 +331,18 @@ fn lambda_loss_and_fixed_rankings_agree_with_the_definition() {
     let map = LambdaSettings { metric: LambdaMetric::Map, distance: 1.0, ..LambdaSettings::default() };
     assert!(Lambda::new(map).unwrap_err().to_string().contains("NDCG only"));
 }
+
+/// A request to stop is noticed inside a long query: no row is added any more.
+#[test]
+fn a_long_query_can_be_stopped() {
+    let n = 3000;
+    let labels: Vec<f32> = (0..n).map(|i| (i % 3) as f32).collect();
+    let scores: Vec<f64> = (0..n).map(|i| f64::from((i * 37 % 101) as u32)).collect();
+    let query = ScoredQuery { labels: &labels, scores: &scores, seed: 0 };
+    let (mut loss, stop) = (Lambda::of_lambda_loss(), crate::watch::Stop::default());
+    loss.set_stop(&stop);
+    stop.request();
+    let mut gradient = vec![f64::NAN; n];
+    assert_eq!(loss.value_and_gradient(query, &mut gradient), 0.0);
+    assert!(gradient.iter().all(|slope| *slope == 0.0));
+}

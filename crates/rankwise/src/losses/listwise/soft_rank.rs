@@ -24,6 +24,7 @@ use super::super::{QueryLoss, ScoredQuery};
 use super::{dcg, has_two_gains, shares_of_ideal};
 use crate::card::Card;
 use crate::metrics::{Dcg, Gain};
+use crate::watch::Stop;
 use pulp::{Arch, NullaryFnOnce};
 use statrs::function::erf::erfc;
 use std::f64::consts::PI;
@@ -37,6 +38,8 @@ pub(in super::super) const CARD: Card = Card {
 
 /// Ranks with a smaller probability than this are not followed.
 const TINY: f64 = 1e-20;
+/// A query with more documents than this takes long enough to be stopped in between.
+const LONG: usize = 500;
 
 /// One minus the expected NDCG under Gaussian errors of the scores.
 #[derive(Debug, Clone)]
@@ -44,12 +47,13 @@ pub struct SoftRank {
     deviation: f64,
     k: usize,
     dcg: Dcg,
+    stop: Stop,
 }
 
 impl SoftRank {
     /// Creates the loss with the standard deviation of errors, finite and above 0, and the cutoff `k`; 0 for none.
     pub fn new(deviation: f64, k: usize, gain: Gain) -> Self {
-        SoftRank { deviation, k, dcg: dcg(gain, k) }
+        SoftRank { deviation, k, dcg: dcg(gain, k), stop: Stop::default() }
     }
 
     /// Returns the loss. `add` is called with two documents and the derivative by the score of the first; that of the
@@ -62,6 +66,9 @@ impl SoftRank {
         let mut distribution = RankDistribution::new(n, ranks);
         let (spread, mut value) = (2.0 * self.deviation, 1.0);
         for (j, gain) in gains.iter().enumerate().filter(|(_, gain)| **gain > 0.0) {
+            if n > LONG && self.stop.requested() {
+                break;
+            }
             let leads = query.scores.iter().map(|score| (score - query.scores[j]) / spread).enumerate();
             let ahead = leads.clone().map(|(i, lead)| if i == j { 0.0 } else { 0.5 * erfc(-lead) });
             distribution.ahead.clear();
@@ -111,6 +118,18 @@ impl QueryLoss for SoftRank {
 
     fn has_signal(&self, labels: &[f32]) -> bool {
         has_two_gains(&self.dcg, labels)
+    }
+
+    fn set_stop(&mut self, stop: &Stop) {
+        self.stop = stop.clone();
+    }
+
+    fn steps(&self, labels: &[f32]) -> f64 {
+        let n = labels.len() as f64;
+        let positive = labels.iter().filter(|label| self.dcg.gains.of(**label) > 0.0).count() as f64;
+        let ranks = if self.k == 0 { n } else { self.k as f64 };
+        // The spread of a rank is about ½√n, on both sides ten times that are followed, forwards and backwards.
+        2.0 * positive * n * ranks.min(10.0 * n.sqrt())
     }
 }
 
@@ -361,5 +380,19 @@ mod tests {
         let found =
             loss.value_and_gradient(ScoredQuery { labels: &labels, scores: &scores, seed: 0 }, &mut [0.0; 6]);
         assert!((found - expected).abs() < 1e-12);
+    }
+
+    /// A request to stop is noticed inside a long query: no document is added any more.
+    #[test]
+    fn a_long_query_can_be_stopped() {
+        let labels: Vec<f32> = (0..600).map(|i| (i % 3) as f32).collect();
+        let scores: Vec<f64> = (0..600).map(|i| f64::from(i * 37 % 101)).collect();
+        let query = ScoredQuery { labels: &labels, scores: &scores, seed: 0 };
+        let (mut loss, stop) = (SoftRank::default(), Stop::default());
+        loss.set_stop(&stop);
+        stop.request();
+        let mut gradient = vec![f64::NAN; 600];
+        assert_eq!(loss.value_and_gradient(query, &mut gradient), 1.0);
+        assert!(gradient.iter().all(|slope| *slope == 0.0));
     }
 }

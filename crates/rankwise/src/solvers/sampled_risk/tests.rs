@@ -309,3 +309,34 @@ fn nothing_is_drawn_after_a_request_to_stop() {
         SampledRisk::new(&data, FeatureUnits::default(), distribution, &stop, |_, _, _| panic!("drawn"));
     assert_eq!((risk.rankings(), risk.value_and_gradient(&[1.0, 1.0], &mut [0.0; 2])), (0, 0.0));
 }
+
+/// Value and gradient are those of the sample with repetitions.
+#[test]
+fn repetitions_add_up_to_weights() {
+    let data = small(2);
+    for form in [ConditionalObjective::Mle, ConditionalObjective::ExpGain, ConditionalObjective::L3] {
+        let distribution = SampledObjective { form, kappa: Kappa::One, threshold: 1.0 };
+        let sampler =
+            RankingSampler { size: 200, steps: 9, thinning: 1, restarts: Restarts::Ends { best: 0.7 } };
+        let drawn = |query: Query<'_>, relevant: &[usize], non_relevant: &[usize]| {
+            let sample = sampler.draw(relevant.len(), non_relevant.len(), |_| 0.0, query.index() as u64);
+            let loss = RankingLoss { gain: RankingGain::Ndcg, k: 0, discount: Discount::Log2 };
+            let losses = losses_of(&loss, &sample, relevant.len(), non_relevant.len());
+            let log_weights = (0..losses.len()).map(|i| -(i as f64) / 100.0).collect();
+            DrawnRankings { sample, losses, log_weights }
+        };
+        let (units, stop) = (FeatureUnits::default, Stop::default());
+        let all = SampledRisk::new(&data, units(), distribution, &stop, drawn);
+        let once = SampledRisk::new(&data, units(), distribution, &stop, |query, relevant, non_relevant| {
+            drawn(query, relevant, non_relevant).without_repetitions()
+        });
+        assert!(once.rankings() < all.rankings() / 4, "{} of {}", once.rankings(), all.rankings());
+        let w: Vec<f64> = (0..data.width()).map(|c| 0.3 - 0.2 * c as f64).collect();
+        let (mut a, mut b) = (vec![0.0; w.len()], vec![0.0; w.len()]);
+        let (value, other) = (all.value_and_gradient(&w, &mut a), once.value_and_gradient(&w, &mut b));
+        assert!((value - other).abs() < 1e-12 * (1.0 + value.abs()), "{form:?}: {other} for {value}");
+        for (a, b) in a.iter().zip(&b) {
+            assert!((a - b).abs() < 1e-9 * (1.0 + a.abs()), "{form:?}: {b} for {a}");
+        }
+    }
+}

@@ -25,6 +25,7 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::boosting::target::by_query;
 use crate::learners::{Fitted, Learner, Task};
+use crate::losses::smooth_sums::{is_worthwhile, smooth_sums};
 use crate::metrics::{Conventions, Dcg, Discount, Gain};
 use crate::parallel;
 use crate::rng;
@@ -128,6 +129,65 @@ impl<'a> Bound<'a> {
     }
 }
 
+impl Bound<'_> {
+    /// N and D of one query.
+    fn across(&self, q: usize, scores: &[f64], chosen: &[bool]) -> (f64, f64) {
+        let inside = chosen.iter().filter(|is_in| **is_in).count();
+        let pairs = inside as f64 * (chosen.len() - inside) as f64;
+        if is_worthwhile(pairs, scores.iter().copied()) {
+            return across_of_many(&self.queries[q], scores, chosen);
+        }
+        add_up_across(&self.queries[q].sides(scores, chosen), 0.0, &Terms)
+    }
+}
+
+/// σ of the lead of one document over another, and θ.
+fn logistic(ahead: f64) -> [f64; 2] {
+    let near = (-ahead.abs()).exp();
+    let inverse = 1.0 / (1.0 + near);
+    [if ahead > 0.0 { inverse } else { near * inverse }, near * inverse * inverse]
+}
+
+/// Sets w and returns M of a query with many documents, in linear time for each grade.
+fn worths_of_many(graded: &Graded, scores: &[f64], worths: &mut [f64]) -> f64 {
+    worths.fill(0.0);
+    let (mut total, mut worse): (f64, Vec<(u32, f64)>) = (0.0, Vec::new());
+    for (documents, gain) in graded.grades().zip(graded.grade_gains()) {
+        let own: Vec<f64> = documents.iter().map(|&d| scores[d as usize]).collect();
+        let sources = || worse.iter().map(|&(d, gain)| (scores[d as usize], gain));
+        let plain = smooth_sums(sources().map(|(score, _)| (score, 1.0)), &own, logistic);
+        let by_gain = smooth_sums(sources(), &own, logistic);
+        let gains: f64 = worse.iter().map(|(_, gain)| gain).sum();
+        for ((&d, plain), by_gain) in documents.iter().zip(plain).zip(by_gain) {
+            worths[d as usize] += gain * plain[1] - by_gain[1];
+            total += gain * plain[0] + gains - by_gain[0];
+        }
+        let others: Vec<f64> = sources().map(|(score, _)| score).collect();
+        let better = smooth_sums(own.iter().map(|score| (*score, 1.0)), &others, |d| [logistic(d)[1]]);
+        for (&(d, lower), [theta]) in worse.iter().zip(better) {
+            worths[d as usize] -= (gain - lower) * theta;
+        }
+        worse.extend(documents.iter().map(|&d| (d, gain)));
+    }
+    total
+}
+
+/// N and D of a query with many documents, in linear time.
+fn across_of_many(graded: &Graded, scores: &[f64], chosen: &[bool]) -> (f64, f64) {
+    let mut gains = vec![0.0; scores.len()];
+    for (documents, gain) in graded.grades().zip(graded.grade_gains()) {
+        documents.iter().for_each(|&d| gains[d as usize] = gain);
+    }
+    let inside: Vec<usize> = (0..scores.len()).filter(|&d| chosen[d]).collect();
+    let own: Vec<f64> = inside.iter().map(|&d| scores[d]).collect();
+    let others = || (0..scores.len()).filter(|&d| !chosen[d]);
+    let theta = |ahead: f64| [logistic(ahead)[1]];
+    let plain = smooth_sums(others().map(|d| (scores[d], 1.0)), &own, theta);
+    let by_gain = smooth_sums(others().map(|d| (scores[d], gains[d])), &own, theta);
+    let raised = inside.iter().zip(&plain).map(|(&d, [theta])| gains[d] * theta).sum();
+    (raised, by_gain.iter().map(|[theta]| theta).sum())
+}
+
 impl WeakTarget for Bound<'_> {
     const OBJECTIVE: &'static str = "M";
 
@@ -135,7 +195,13 @@ impl WeakTarget for Bound<'_> {
         let values: Vec<f64> =
             parallel::map(by_query(self.data, worths).into_iter().enumerate(), |(q, worths)| {
                 let (graded, share) = (&self.queries[q], self.shares[q]);
-                let value = graded.add_up(&scores[self.data.query(q).range()], &Terms, worths);
+                let scores = &scores[self.data.query(q).range()];
+                let per_grade = graded.pairs() / graded.grades().count() as f64;
+                let value = if is_worthwhile(per_grade, scores.iter().copied()) {
+                    worths_of_many(graded, scores, worths)
+                } else {
+                    graded.add_up(scores, &Terms, worths)
+                };
                 worths.iter_mut().for_each(|w| *w *= share);
                 share * (value + graded.gain_within_grades())
             });
@@ -167,8 +233,8 @@ impl WeakTarget for Bound<'_> {
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
         let sums: Vec<(f64, f64)> = parallel::map(0..self.queries.len(), |q| {
             let range = self.data.query(q).range();
-            let sides = self.queries[q].sides(&scores[range.clone()], &chosen[range]);
-            let (raised, lowered) = add_up_across(&sides, 0.0, &Terms);
+            let (scores, chosen) = (&scores[range.clone()], &chosen[range]);
+            let (raised, lowered) = self.across(q, scores, chosen);
             (self.shares[q] * raised, self.shares[q] * lowered)
         });
         let (raised, lowered) = sums.iter().fold((0.0, 0.0), |(n, d), sum| (n + sum.0, d + sum.1));
@@ -210,5 +276,29 @@ impl CrossTerms for Terms {
     #[inline(always)]
     fn wrong(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64) {
         self.right(z, chosen_gain, other_gain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_summing_agree() {
+        let mut random = rng::stream(4, &[]);
+        let labels: Vec<f32> = (0..200).map(|_| random.random_range(0..4) as f32).collect();
+        let chosen: Vec<bool> = (0..200).map(|_| random.random::<f64>() < 0.4).collect();
+        let graded = Graded::new(&labels, |label| f64::from(label) / 7.0);
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-11 * (1.0 + a.abs()), "{b} for {a}");
+        for range in [0.0, 3.0, 200.0] {
+            let scores: Vec<f64> = (0..200).map(|_| range * random.random::<f64>()).collect();
+            let (mut rows, mut many) = (vec![0.0; 200], vec![0.0; 200]);
+            near(graded.add_up(&scores, &Terms, &mut rows), worths_of_many(&graded, &scores, &mut many));
+            rows.iter().zip(&many).for_each(|(a, b)| near(*a, *b));
+            let rows = add_up_across(&graded.sides(&scores, &chosen), 0.0, &Terms);
+            let many = across_of_many(&graded, &scores, &chosen);
+            near(rows.0, many.0);
+            near(rows.1, many.1);
+        }
     }
 }

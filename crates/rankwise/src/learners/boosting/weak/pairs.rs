@@ -70,6 +70,11 @@ impl Graded {
         self.starts.windows(2).map(|grade| &self.order[grade[0]..grade[1]])
     }
 
+    /// The gain of each label, ascending.
+    pub(super) fn grade_gains(&self) -> impl Iterator<Item = f64> {
+        self.starts.windows(2).map(|grade| self.gains[grade[0]])
+    }
+
     /// Sums `terms` over all pairs with different labels: the gradient of each document, in the order of the
     /// query, and the total.
     pub(super) fn add_up<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {

@@ -91,7 +91,7 @@ pub(in crate::learners) fn record(fit: &CertifiedFit, asked: &LinearParameters, 
                 .into(),
         );
     }
-    if fit.weights.iter().all(|w| *w == 0.0) {
+    if fit.weights.iter().all(|w| *w == 0.0) && fit.primal != 0.0 {
         notes.push(why_zero(fit, outcome).into());
     }
     Record { outcome, rounds: fit.rounds, figures: figures(fit, asked), notes }
@@ -100,22 +100,13 @@ pub(in crate::learners) fn record(fit: &CertifiedFit, asked: &LinearParameters, 
 /// Why all weights are 0, and what to do about it.
 fn why_zero(fit: &CertifiedFit, outcome: Outcome) -> &'static str {
     match outcome {
-        _ if fit.primal == 0.0 => {
-            "no training query prefers one document to another, so the model gives every document the same \
-             score"
-        }
         Outcome::Converged if fit.gap() <= CERTAIN => {
-            "zero weights have the smallest loss, so the model gives every document the same score; try \
-             another loss, or cleaner data"
+            "zero weights have the smallest loss; try another loss, or cleaner data"
         }
         Outcome::Converged => {
-            "zero weights are within the tolerance of the optimum, so the model gives every document the \
-             same score; try a larger c or a smaller tolerance"
+            "zero weights are within the tolerance of the optimum; try a larger c or a smaller tolerance"
         }
-        _ => {
-            "no weights better than zero have been found yet, so the model gives every document the same \
-             score; allow more iterations"
-        }
+        _ => "no weights better than zero have been found yet; allow more iterations",
     }
 }
 

@@ -57,7 +57,14 @@ impl LinearParameters {
         if self.scale { risk.scaled() } else { risk }
     }
 
-    fn minimize(&self, loss: LossKind, reorderings: u64, task: &Task<'_>, watch: &mut dyn Watch) -> Fitted {
+    fn minimize(
+        &self,
+        mut loss: LossKind,
+        reorderings: u64,
+        task: &Task<'_>,
+        watch: &mut dyn Watch,
+    ) -> Fitted {
+        loss.set_stop(watch.stop());
         match loss {
             LossKind::Convex(loss) => certified::fit(loss, self, task, watch),
             LossKind::SecondOrder(loss) => certified::fit_by_newton(loss, self, task, watch),
@@ -103,7 +110,7 @@ pub struct LambdaLinearParameters {
     /// How the weights are optimised for one order of the documents.
     #[serde(flatten)]
     pub linear: LinearParameters,
-    /// Number of times that pairs are weighted again by the current order of the documents, at least 1.
+    /// Maximum number of times that pairs are weighted again by the current order of the documents, at least 1.
     pub reorderings: u64,
 }
 

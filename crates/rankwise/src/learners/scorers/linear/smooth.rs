@@ -63,9 +63,9 @@ fn fit_from(
     fitted(&risk, fit, watch)
 }
 
-/// Fits a linear model by λ-gradients: `reorderings` times, the loss is lowered with pairs weighted by the
-/// order under the current weights. Validation queries, if there are any, choose among these models by the
-/// metric.
+/// Fits a linear model by λ-gradients: up to `reorderings` times, the loss is lowered with pairs weighted by the
+/// order under the current weights, until the λ-gradient is small under the order that it leads to. Validation
+/// queries, if there are any, choose among these models by the metric.
 pub(super) fn fit_reweighted(
     loss: impl Reweighted,
     reorderings: u64,
@@ -74,29 +74,82 @@ pub(super) fn fit_reweighted(
     watch: &mut dyn Watch,
 ) -> Fitted {
     let risk = linear.risk(loss, task);
-    let (mut weights, mut rounds) = warm_start(linear, task, watch);
-    let (mut best, mut evaluations): (Option<(f64, LbfgsFit)>, u64) = (None, 0);
+    let at = |weights: Vec<f64>| InOwnOrder::at(&risk, linear.c, weights);
+    let target = linear.tolerance * at(vec![0.0; risk.dim()]).gradient_norm;
+    let (start, mut rounds) = warm_start(linear, task, watch);
+    let mut now = at(start);
+    let (mut best, mut evaluations): (Option<(f64, InOwnOrder)>, u64) = (None, 2);
     for order in 0..reorderings {
-        let held = risk.in_order_of(&weights);
+        let held = risk.in_order_of(&now.weights);
         let objective = Regularized { risk: &held, c: linear.c };
         let allowed = (linear.iterations - rounds).div_ceil(reorderings - order);
-        let optimiser = Lbfgs { rounds: allowed, tolerance: ROUGH, ..Lbfgs::default() };
-        let fit = optimiser.minimize(&objective, weights, watch);
-        weights = fit.weights.clone();
+        let tolerance = (target / now.gradient_norm).max(ROUGH);
+        let optimiser = Lbfgs { rounds: allowed, tolerance, ..Lbfgs::default() };
+        let fit = optimiser.minimize(&objective, now.weights, watch);
         rounds += fit.rounds;
-        evaluations += fit.evaluations;
-        let is_last = fit.rounds == 0 || watch.stop().requested();
-        let in_data_units = risk.in_data_units(&weights);
+        evaluations += fit.evaluations + 1;
+        let (moved, stalled) = (fit.rounds > 0, fit.rounds == 0 && fit.ending == Termination::Stalled);
+        now = match watch.stop().requested() {
+            // An evaluation could be cut short; these are of the order before.
+            true => InOwnOrder::of(fit.weights, fit.value, fit.gradient_norm),
+            false => at(fit.weights),
+        };
+        now.converged = stalled || now.gradient_norm <= target;
+        let in_data_units = risk.in_data_units(&now.weights);
         let value = task.valid.map_or(0.0, |valid| mean_metric(valid, task.metric, &in_data_units));
         if best.as_ref().is_none_or(|(highest, _)| value >= *highest) {
-            best = Some((value, fit));
+            best = Some((value, now.clone()));
         }
-        if is_last {
+        if now.converged || !moved || watch.stop().requested() {
             break;
         }
     }
-    let (_, fit) = best.expect("at least one order");
-    fitted(&risk, LbfgsFit { rounds, evaluations, ..fit }, watch)
+    let (_, best) = best.expect("at least one order");
+    let ending = match (best.converged, best.weights == now.weights) {
+        (true, _) => Outcome::Converged,
+        (false, true) => Outcome::RoundsUsedUp,
+        (false, false) => Outcome::StoppedEarly,
+    };
+    let fraction = best.gradient_norm * linear.tolerance / target;
+    let mut fitted = fitted(&risk, best.into_fit(rounds, evaluations), watch);
+    if fitted.record.outcome != Outcome::Interrupted {
+        fitted.record.outcome = ending;
+        fitted.record.notes.extend((ending == Outcome::RoundsUsedUp).then(|| {
+            format!(
+                "the λ-gradient is still {:.1} % of that of zero weights; allow more reorderings or iterations",
+                100.0 * fraction
+            )
+        }));
+    }
+    fitted
+}
+
+/// Weights with the loss and the λ-gradient of the order that they give.
+#[derive(Clone)]
+struct InOwnOrder {
+    weights: Vec<f64>,
+    value: f64,
+    gradient_norm: f64,
+    converged: bool,
+}
+
+impl InOwnOrder {
+    fn at<L: Reweighted>(risk: &LinearRisk<'_, L>, c: f64, weights: Vec<f64>) -> InOwnOrder {
+        let held = risk.in_order_of(&weights);
+        let mut gradient = vec![0.0; weights.len()];
+        let value = Regularized { risk: &held, c }.value_and_gradient(&weights, &mut gradient);
+        let gradient_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        InOwnOrder::of(weights, value, gradient_norm)
+    }
+
+    fn of(weights: Vec<f64>, value: f64, gradient_norm: f64) -> InOwnOrder {
+        InOwnOrder { weights, value, gradient_norm, converged: false }
+    }
+
+    fn into_fit(self, rounds: u64, evaluations: u64) -> LbfgsFit {
+        let InOwnOrder { weights, value, gradient_norm, .. } = self;
+        LbfgsFit { weights, value, gradient_norm, rounds, evaluations, ending: Termination::Converged }
+    }
 }
 
 /// Weights near the minimum of ListNet's risk, and the iterations they took; at most half of those allowed.

@@ -130,3 +130,23 @@ fn gains_that_underflow_still_have_gradients() {
     let expected = [-2.0, 2.0 * share, 2.0 * (1.0 - share)];
     assert!(gradient.iter().zip(expected).all(|(g, e)| (g - e).abs() < 1e-12), "{gradient:?}");
 }
+
+/// Sums for many documents agree with those over blocks.
+#[test]
+fn both_ways_of_summing_agree() {
+    for (seed, form) in (0..20).flat_map(|seed| FORMS.map(|form| (seed, form))) {
+        let (labels, mut scores) = random_query(seed, 200);
+        scores.iter_mut().for_each(|score| *score = score.clamp(-100.0, 100.0));
+        let query = ScoredQuery { labels: &labels, scores: &scores, seed };
+        let pairs = Pairs::of(&ExactAuc::of(form), query).unwrap();
+        let weight = |wrong: f64, right: f64| wrong + wrong * right;
+        let (rows, many) = (pairs.sums(weight), pairs.smooth_sums(weight));
+        let near =
+            |a: f64, b: f64| assert!((a - b).abs() <= 1e-10 * (1e-30 + a.abs()), "{form:?}: {b} for {a}");
+        near(rows.logs, many.logs);
+        near(rows.wrong, many.wrong);
+        near(rows.right, many.right);
+        rows.of_relevant.iter().zip(&many.of_relevant).for_each(|(a, b)| near(*a, *b));
+        rows.of_non_relevant.iter().zip(&many.of_non_relevant).for_each(|(a, b)| near(*a, *b));
+    }
+}

@@ -1,0 +1,102 @@
+//! How long training may take, said before it starts.
+
+use super::Trainer;
+use crate::data::Dataset;
+use crate::error::Result;
+use toml::Value;
+
+/// Elementary steps per second of one thread, roughly.
+const SPEED: f64 = 3e8;
+/// Only training that may take longer than this many seconds has a forecast.
+const LONG: f64 = 300.0;
+
+impl Trainer {
+    /// A sentence if training may take very long, with what to do about it. The time is rough, for one thread.
+    pub fn forecast(&self, train: &Dataset) -> Result<Option<String>> {
+        let iterations = ["iterations", "epochs"].iter().find_map(|name| self.parameters().get(*name));
+        let iterations = iterations.and_then(Value::as_integer).unwrap_or(1).max(1) as f64;
+        let (steps, reason) = match self.loss(train)? {
+            Some(loss) => {
+                let loss = loss.into_loss();
+                let steps: f64 = train.queries().map(|query| loss.steps(query.labels())).sum();
+                let longest = train.queries().map(|query| query.len()).max().unwrap_or(0);
+                let reason = format!(
+                    "it compares the documents of a query with each other, and the longest query has {longest}; \
+                     train on fewer documents per query, or use rank-net, list-net or rank-svm, whose time grows with \
+                     the number of documents"
+                );
+                (steps * iterations, reason)
+            }
+            None => {
+                let reason = format!(
+                    "its time grows with the number of features, and there are {}; leave some out, or use rank-svm or \
+                     list-net, whose time grows with the values that are not 0",
+                    train.width()
+                );
+                (self.configured.steps(train), reason)
+            }
+        };
+        let seconds = steps / SPEED;
+        Ok((seconds > LONG)
+            .then(|| format!("{} may take {} here: {reason}", self.learner.name, in_words(seconds))))
+    }
+}
+
+fn in_words(seconds: f64) -> String {
+    match seconds {
+        s if s < 5400.0 => format!("about {:.0} minutes", s / 60.0),
+        s if s < 172_800.0 => format!("about {:.0} hours", s / 3600.0),
+        s => format!("about {:.0} days", s / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Features;
+    use crate::recipe::Recipe;
+
+    fn forecast(learner: &str, train: &Dataset) -> Option<String> {
+        Recipe::new(learner).check().unwrap().forecast(train).unwrap()
+    }
+
+    #[test]
+    fn long_queries_and_many_features_are_forecast_where_they_take_long() {
+        let labels: Vec<f32> = (0..100_000).map(|i| (i % 3) as f32).collect();
+        let long = Dataset::dense(vec![1.0; 100_000], 1, labels, &[100_000]).unwrap();
+        for learner in ["lambda-rank", "lambda-loss", "soft-rank"] {
+            let said = forecast(learner, &long).unwrap();
+            assert!(said.contains("the longest query has 100000") && said.contains("list-net"), "{said}");
+        }
+        for learner in ["rank-net", "list-net", "mle", "approx-ndcg", "rank-svm", "lambda-mart", "svm-map"] {
+            assert_eq!(forecast(learner, &long), None, "{learner}");
+        }
+        let wide = Features::Sparse {
+            width: 50_000,
+            starts: (0..=4000).map(|i| 40 * i).collect(),
+            columns: (0..160_000).map(|i| (i % 40 * 1250 + i / 40 % 1250) as u32).collect(),
+            values: vec![1.0; 160_000],
+        };
+        let parts = crate::data::Parts {
+            features: wide,
+            labels: (0..4000).map(|i| (i % 2) as f32).collect(),
+            bounds: (0..=200).map(|q| 20 * q).collect(),
+            query_ids: (0..200).map(|q| q.to_string()).collect(),
+            ..crate::data::Parts::default()
+        };
+        let wide = Dataset::new(parts).unwrap();
+        for learner in ["random-forest", "coordinate-ascent"] {
+            assert!(forecast(learner, &wide).unwrap().contains("there are 50000"), "{learner}");
+        }
+        for learner in ["rank-svm", "svm-map", "ada-rank"] {
+            assert_eq!(forecast(learner, &wide), None, "{learner}");
+        }
+    }
+
+    #[test]
+    fn times_are_in_words() {
+        assert_eq!(in_words(600.0), "about 10 minutes");
+        assert_eq!(in_words(36_000.0), "about 10 hours");
+        assert_eq!(in_words(864_000.0), "about 10 days");
+    }
+}

@@ -1,0 +1,69 @@
+//! The slope of a cutting plane, stored without its zeros if it has many.
+
+use super::vectors::{add_scaled, dot};
+
+/// A slope is stored without its zeros if fewer than one of this many numbers differ from 0.
+const SPARSE: usize = 4;
+
+/// The slope of a cutting plane.
+#[derive(Debug, Clone)]
+pub(super) enum Slope {
+    Dense(Vec<f64>),
+    /// The columns of the numbers other than 0, ascending, and these numbers.
+    Sparse(Vec<u32>, Vec<f64>),
+}
+
+impl Slope {
+    pub(super) fn new(slope: &[f64]) -> Slope {
+        let nonzero = slope.iter().filter(|x| **x != 0.0).count();
+        if nonzero * SPARSE >= slope.len() {
+            return Slope::Dense(slope.to_vec());
+        }
+        let stored = slope.iter().enumerate().filter(|(_, x)| **x != 0.0);
+        let (columns, values) = stored.map(|(c, x)| (c as u32, *x)).unzip();
+        Slope::Sparse(columns, values)
+    }
+
+    /// Its product with a vector.
+    pub(super) fn dot(&self, other: &[f64]) -> f64 {
+        match self {
+            Slope::Dense(slope) => dot(slope, other),
+            Slope::Sparse(columns, values) => {
+                columns.iter().zip(values).map(|(&c, x)| x * other[c as usize]).sum()
+            }
+        }
+    }
+
+    /// `out += scale·slope`.
+    pub(super) fn add_scaled(&self, scale: f64, out: &mut [f64]) {
+        match self {
+            Slope::Dense(slope) => add_scaled(scale, slope, out),
+            Slope::Sparse(columns, values) => {
+                for (&c, x) in columns.iter().zip(values) {
+                    out[c as usize] += scale * x;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small whole numbers, whose products and sums are exact in any order.
+    #[test]
+    fn sparse_and_dense_slopes_give_the_same_numbers() {
+        let other: Vec<f64> = (0..40).map(|i| f64::from(i % 7) - 3.0).collect();
+        for every in [1, 3, 5, 40, 41] {
+            let slope: Vec<f64> = (1..=40).map(|i| if i % every == 0 { f64::from(i) } else { 0.0 }).collect();
+            let stored = Slope::new(&slope);
+            assert_eq!(matches!(stored, Slope::Sparse(..)), every > 4);
+            assert_eq!(stored.dot(&other), Slope::Dense(slope.clone()).dot(&other));
+            let (mut a, mut b) = (other.clone(), other.clone());
+            stored.add_scaled(-2.0, &mut a);
+            Slope::Dense(slope).add_scaled(-2.0, &mut b);
+            assert_eq!(a, b);
+        }
+    }
+}
