@@ -175,6 +175,27 @@ fn daggers_mark_what_is_worse_beyond_chance_and_bold_what_is_best() {
     assert!(!few.contains("dagger"));
 }
 
+/// Each of four systems is worse than the one before on all of seven queries, so every p is 2/128. Holm's correction for
+/// all six pairs makes it 6/64; one for the three pairs with the best alone would be below the level.
+#[test]
+fn every_table_corrects_for_all_pairs() {
+    let findings = sample::findings(&["a", "b", "c", "d"], &[("web", 7, 1)]);
+    let all = findings.data[0].standing.all_pairs.as_ref().unwrap();
+    assert!(all.pairs.iter().all(|p| p.p_permutation == 2.0 / 128.0 && p.p_permutation_holm == 6.0 / 64.0));
+    let rows = sections(&findings, &Times::default()).remove(0).rows;
+    assert_eq!(
+        rows.iter().map(|row| row.p).collect::<Vec<_>>(),
+        [None, Some(6.0 / 64.0), Some(6.0 / 64.0), Some(6.0 / 64.0)]
+    );
+    let (latex, markdown) = (latex(&findings, &Times::default()), markdown(&findings, &Times::default()));
+    assert!(!latex.contains("dagger"), "{latex}");
+    assert_eq!(markdown.matches("0.0938").count(), 3, "{markdown}");
+    assert!(
+        latex.contains("Holm's correction for all pairs")
+            && markdown.contains("Holm's correction for all pairs")
+    );
+}
+
 #[test]
 fn sections_hold_every_system_once_and_the_folds_of_all_data_sets() {
     let findings = two_sets();
