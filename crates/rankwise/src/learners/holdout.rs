@@ -90,10 +90,15 @@ mod tests {
     fn data(queries: usize) -> Dataset {
         let mut random = rng::stream(5, &[]);
         let (mut values, mut labels) = (Vec::new(), Vec::new());
-        for _ in 0..queries * 6 {
+        for document in 0..queries * 6 {
             let row: [f32; 3] = random.random();
             values.extend(row);
-            labels.push((2.0 * row[0] + 2.0 * random.random::<f32>()).floor().min(3.0));
+            // Two labels in every query: it can choose.
+            labels.push(match document % 6 {
+                0 => 0.0,
+                1 => 3.0,
+                _ => (2.0 * row[0] + 2.0 * random.random::<f32>()).floor().min(3.0),
+            });
         }
         Dataset::dense(values, 3, labels, &vec![6; queries]).unwrap()
     }

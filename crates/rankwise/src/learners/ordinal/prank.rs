@@ -40,7 +40,7 @@ pub struct Prank {
     pub passes: u64,
     /// Whether the model is the mean of the models after each document; false for the last one.
     pub averaged: bool,
-    /// How far rare grades are balanced, 0 to 1: a document weighs 1/(fraction of its grade)^balance. 0 for the same weight each, as published.
+    /// Rare grades are weighted up to the total of the commonest one, but a document at most this many times as much as one of that grade, at least 1; 1 for the same weight each, as published.
     pub balance: f64,
     /// Whether every pass takes the documents in a new random order; false for the order of the data.
     pub shuffle: bool,
@@ -50,7 +50,7 @@ pub struct Prank {
 
 impl Default for Prank {
     fn default() -> Self {
-        Prank { passes: 20, averaged: true, balance: 0.5, shuffle: true, scale: true }
+        Prank { passes: 20, averaged: true, balance: 5.0, shuffle: true, scale: true }
     }
 }
 
@@ -67,15 +67,18 @@ impl Learner for Prank {
         if self.passes == 0 {
             return Err(Error::parameter("passes is 0; it must be at least 1"));
         }
-        if !(0.0..=1.0).contains(&self.balance) {
-            return Err(Error::parameter(format!("balance is {}; it must be from 0 to 1", self.balance)));
+        if !(self.balance >= 1.0 && self.balance.is_finite()) {
+            return Err(Error::parameter(format!(
+                "balance is {}; it must be finite and at least 1",
+                self.balance
+            )));
         }
         Ok(())
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let grading = Grading::of(task.train, Self::CARD.name)?;
-        let weights = grading.partly_balanced_weights(self.balance);
+        let weights = grading.balanced_up_to(self.balance);
         let mut order: Vec<usize> = (0..task.train.len()).filter(|&i| weights[i] > 0.0).collect();
         let mut perceptron = Perceptron::new(task.train, &grading, weights, self.scale);
         let mut kept = Kept::new(perceptron.planes(self.averaged), task);

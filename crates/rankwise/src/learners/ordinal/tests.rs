@@ -109,7 +109,7 @@ fn a_rare_grade_counts_when_balanced() {
 #[test]
 fn three_steps_of_prank_by_hand() {
     let train = documents(&[1.0, 2.0, -1.0], &[0.0, 4.0, 1.0], None);
-    let learner = Prank { passes: 1, averaged: false, shuffle: false, scale: false, balance: 0.0 };
+    let learner = Prank { passes: 1, averaged: false, shuffle: false, scale: false, balance: 1.0 };
     let last = learn(&learner, &train, None);
     assert_eq!(planes(&last), (&[1.0][..], &[-1.0, 0.0][..], &[0.0, 1.0, 4.0][..]));
     assert_eq!(last.record.outcome, Outcome::RoundsUsedUp);
@@ -169,9 +169,9 @@ fn a_balanced_prank_learns_from_a_rare_grade() {
         let (w, ..) = planes(&fitted);
         w[0] / (w[0] * w[0] + w[1] * w[1]).sqrt()
     };
-    assert!(share(0.5) > 0.99, "the noise has too large a weight: {}", share(0.5));
-    let error = Prank { balance: 2.0, ..Prank::default() }.check().unwrap_err().to_string();
-    assert!(error.starts_with("balance is 2"), "{error}");
+    assert!(share(5.0) > 0.99, "the noise has too large a weight: {}", share(5.0));
+    let error = Prank { balance: 0.5, ..Prank::default() }.check().unwrap_err().to_string();
+    assert!(error.starts_with("balance is 0.5"), "{error}");
 }
 
 /// More passes never choose worse, the pass kept is the first of the best ones, and the model kept is the one
@@ -234,7 +234,7 @@ proptest! {
         let train = documents(&values, &labels, None);
         let grading = Grading::of(&train, "prank").unwrap();
         let (w, b) = by_the_paper(&values, &grading.ranks, grading.grades.len() - 1, passes);
-        let learner = Prank { passes: passes as u64, averaged: false, shuffle: false, scale: false, balance: 0.0 };
+        let learner = Prank { passes: passes as u64, averaged: false, shuffle: false, scale: false, balance: 1.0 };
         let last = learn(&learner, &train, None);
         prop_assert_eq!(planes(&last).0, &[w][..]);
         prop_assert_eq!(planes(&last).1, &b[..]);

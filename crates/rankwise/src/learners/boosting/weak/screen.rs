@@ -280,7 +280,7 @@ impl<B: Bend> NullaryFnOnce for AddRows<'_, B> {
         let AddRows { side, bend, every, mut row, sums } = self;
         let n = sums.documents;
         let [mut z, mut exact, mut exact_bend] = [(); 3].map(|()| vec![0.0; n]);
-        let [mut w, mut b] = [(); 2].map(|()| vec![0.0f32; n]);
+        let [mut w, mut b, mut kept] = [(); 3].map(|()| vec![0.0f32; n]);
         for (grade, i) in side.grades().filter(|(grade, _)| *grade > 0) {
             row += 1;
             if !row.is_multiple_of(every) {
@@ -300,32 +300,30 @@ impl<B: Bend> NullaryFnOnce for AddRows<'_, B> {
             let [right, right_bend] = &mut sums.right;
             let features = sums.codes.chunks_exact(n).zip(right.chunks_exact_mut(n));
             for ((codes, right), right_bend) in features.zip(right_bend.chunks_exact_mut(n)) {
-                let code = codes[i];
-                right[i] -= add_below(code, &codes[..m], &w[..m], &mut right[..m]);
-                right_bend[i] -= add_below(code, &codes[..m], &b[..m], &mut right_bend[..m]);
+                let (code, codes) = (codes[i], &codes[..m]);
+                right[i] -= add_below(code, codes, &w, right, &mut kept);
+                right_bend[i] -= add_below(code, codes, &b, right_bend, &mut kept);
             }
         }
     }
 }
 
-/// Adds the terms of all documents with a code below `code` to their sums; returns the total.
+/// Adds the terms of all documents with a code below `code` to their sums; returns the total. Two simple
+/// loops, since one that does both does not become vector instructions.
 #[inline(always)]
-fn add_below(code: f32, codes: &[f32], terms: &[f32], sums: &mut [f32]) -> f32 {
+fn add_below(code: f32, codes: &[f32], terms: &[f32], sums: &mut [f32], kept: &mut [f32]) -> f32 {
+    let m = codes.len();
+    let (terms, sums, kept) = (&terms[..m], &mut sums[..m], &mut kept[..m]);
+    for j in 0..m {
+        let term = if codes[j] < code { terms[j] } else { 0.0 };
+        kept[j] = term;
+        sums[j] += term;
+    }
+    let (chunks, rest) = kept.as_chunks::<LANES>();
     let mut lanes = [0.0f32; LANES];
-    let (code_chunks, code_rest) = codes.as_chunks::<LANES>();
-    let (term_chunks, term_rest) = terms.as_chunks::<LANES>();
-    let (sum_chunks, sum_rest) = sums.as_chunks_mut::<LANES>();
-    for ((codes, terms), sums) in code_chunks.iter().zip(term_chunks).zip(sum_chunks) {
-        for lane in 0..LANES {
-            let term = if codes[lane] < code { terms[lane] } else { 0.0 };
-            lanes[lane] += term;
-            sums[lane] += term;
-        }
+    for chunk in chunks {
+        lanes = std::array::from_fn(|lane| lanes[lane] + chunk[lane]);
     }
-    for (lane, ((c, t), sum)) in code_rest.iter().zip(term_rest).zip(sum_rest).enumerate() {
-        let term = if *c < code { *t } else { 0.0 };
-        lanes[lane] += term;
-        *sum += term;
-    }
+    lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane += x);
     ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
 }
