@@ -90,7 +90,7 @@ fn exported_files_for_engines_give_the_same_scores() {
 #[test]
 fn the_file_of_another_model_is_detected() {
     let place = Place::new();
-    place.ok(&format!("export {STORED}/lightgbm-dart.txt -o other.json --format solr"));
+    place.ok(&format!("export {STORED}/lightgbm-dart.txt -o other.json --format solr --first-id 1"));
     let (code, out, _) = place.outcome("verify-export other.json --model model.txt");
     assert!(code == 1 && out.contains("DIFFERENT"), "{code} {out}");
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
@@ -226,7 +226,7 @@ fn columns_without_names_are_asked_for_where_the_data_does_not_decide() {
     for stored in ["xgboost-idle.json", "lightgbm-idle.txt", "catboost-yetirank.json"] {
         let model = format!("{STORED}/{stored}");
         let expected = place.ok(&format!("score {model} whole.txt"));
-        for command in ["score", "eval", "importance", "explain --query 1", "explain --csv"] {
+        for command in ["score", "eval", "importance", "explain --query 1"] {
             let (name, options) = command.split_once(' ').unwrap_or((command, ""));
             let error = place.fails(&format!("{name} {model} sparse.txt {options}"));
             assert!(error.contains("fits both") && error.contains("--first-id 1"), "{command}: {error}");
@@ -274,6 +274,18 @@ fn a_model_that_claims_many_features_is_exported_by_those_it_uses() {
         let error = place.fails(command);
         assert!(error.contains("9223372036854775807 features"), "{command}: {error}");
     }
+}
+
+/// Renumbering, and the way to do it, are named where a model counts from 1 and data from 0.
+#[test]
+fn data_with_a_feature_0_is_refused_with_the_way_out() {
+    let place = Place::new();
+    fs::write(place.path("zero.txt"), "1 qid:1 0:0.5 1:1 4:2\n0 qid:1 0:1 4:0\n").unwrap();
+    let error = place.fails("score model.txt zero.txt");
+    assert!(error.contains("counts features from 1, and the data has a feature 0"), "{error}");
+    assert!(error.contains("--first-id 0 --format rankwise"), "{error}");
+    place.ok("export model.txt --first-id 0 --format rankwise -q -o zero.json");
+    place.ok("score zero.json zero.txt");
 }
 
 /// Models of RankLib are read: the linear one gives 0.5·x₁ + 2·x₂.

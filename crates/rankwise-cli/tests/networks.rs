@@ -122,6 +122,9 @@ fn a_diverging_network_is_an_error_and_not_saved() {
             "{printed}"
         );
     }
+    // Scores that are not even numbers.
+    let printed = place.fails("train rank-net --scorer network --train train.txt --set rate=1e30 -o m.json");
+    assert!(printed.contains("diverged") && printed.contains("try a smaller learning_rate"), "{printed}");
     assert!(!place.0.path().join("m.json").exists());
 }
 

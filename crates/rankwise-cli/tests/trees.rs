@@ -119,7 +119,7 @@ fn models_of_other_tools_are_read_and_written() {
             .contains("LightGBM model (lambdarank)")
     );
     assert!(place.ok(&format!("eval {stored}/xgboost-ndcg.ubj data.txt")).contains("ndcg"));
-    place.ok(&format!("export {stored}/lightgbm-lambdarank.txt -o ours.json --format rankwise"));
+    place.ok(&format!("export {stored}/lightgbm-lambdarank.txt -o ours.json --format rankwise --first-id 1"));
     place.ok("export ours.json -o again.txt.gz");
     place.ok("export again.txt.gz -o booster.ubj");
     for model in ["ours.json", "again.txt.gz"] {

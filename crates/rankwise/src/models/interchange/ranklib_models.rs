@@ -186,7 +186,7 @@ fn number(text: &str) -> Result<f64> {
     number.ok_or_else(|| Error::model(format!("{} in it is not a finite number", quoted(text))))
 }
 
-fn pair<'a>(word: &'a str) -> Result<(&'a str, &'a str)> {
+fn pair(word: &str) -> Result<(&str, &str)> {
     word.split_once(':')
         .ok_or_else(|| Error::model(format!("{} in it is not a feature id and a weight", quoted(word))))
 }

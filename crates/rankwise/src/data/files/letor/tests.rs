@@ -63,7 +63,9 @@ fn the_first_id_is_detected_or_given() {
     let later = read_from(Some(10), "1 qid:1 10:1 12:2\n").unwrap().data;
     assert_eq!((dense_rows(&later), later.columns().name(2)), (vec![vec![1.0, 0.0, 2.0]], "12".to_owned()));
     let error = read_from(Some(1), "1 qid:1 0:1\n").unwrap_err().to_string();
-    assert_eq!(error, "1.txt:1:9: feature id `0` is below the first feature id, which was given as 1");
+    let told = "1.txt:1:9: feature id `0` is below 1, which was given as the number of the first feature; give a lower \
+                one or none";
+    assert_eq!(error, told);
 }
 
 #[test]
