@@ -14,8 +14,8 @@ use super::objective::Objective;
 use super::positive::solve_positive;
 use super::slope::Slope;
 use super::vectors::dot;
+use crate::parallel;
 use crate::watch::Stop;
-use rayon::prelude::*;
 
 /// Planes that were inactive for this many rounds are dropped.
 const IDLE_ROUNDS: u32 = 10;
@@ -57,8 +57,9 @@ impl CuttingPlanes {
     /// Adds the plane `slope·w + offset` below term `term`.
     pub(super) fn add(&mut self, term: usize, slope: &[f64], offset: f64) {
         let per_task = (PER_TASK / slope.len().max(1)).max(1);
-        let products = self.slopes.par_iter().with_min_len(per_task).map(|a| a.dot(slope));
-        let mut products: Vec<f64> = products.collect();
+        let mut products: Vec<f64> = parallel::flat_map(self.slopes.chunks(per_task), |slopes| {
+            slopes.iter().map(|a| a.dot(slope)).collect::<Vec<f64>>()
+        });
         for (row, product) in self.gram.iter_mut().zip(&products) {
             row.push(*product);
         }
