@@ -2,7 +2,7 @@
 //!
 //! Solr sets parameters by Java setters, which are strict about types: numbers in trees and normalizers are texts, since
 //! no setter takes a number of JSON; `isNullSameAsZero` is a boolean; weights of linear models and networks are
-//! numbers with a fraction or an exponent. Trees ask `x ≤ t`, with the slack of [`solr_slack`](super::solr_slack). Since
+//! numbers with a fraction or an exponent. Trees ask `x ≤ t`, with the slack of `solr_slack`. Since
 //! 9.2 `missing` tells where missing values go, with `isNullSameAsZero` false; before, they are 0.
 
 use super::ranklib::shown;
