@@ -131,7 +131,7 @@ impl VerifyExport {
             sets.push(("synthetic rows".to_string(), Vectors::new(ranker, expected, rows)?));
         }
         if let Some(file) = &self.data {
-            let data = self.reading.for_model(&ranker).read(file)?;
+            let data = self.reading.for_model(ranker).read(file)?;
             note_width(ranker, &data);
             let rows = some_rows(&*ranker.prepare(&data)?, ranker.model.width(), usize::MAX);
             let origin = format!("documents of {}", file.display());

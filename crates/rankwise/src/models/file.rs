@@ -13,6 +13,7 @@
 //! ends in `.zst` or `.gz` is compressed.
 //!
 //! Version 2 added `scorer`, `data` and `version` to the ranker. Files of version 1 lack them and are read for ever.
+//! `numbering` is there only for models of other tools whose features are not fully known; earlier programs refuse it.
 
 use super::{Ranker, interchange};
 use crate::data::{AtomicFile, Source};
