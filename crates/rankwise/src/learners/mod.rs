@@ -9,6 +9,7 @@ pub mod conditional;
 pub mod direct;
 mod entry;
 pub mod forests;
+mod holdout;
 pub mod listwise;
 mod loss;
 pub mod networks;

@@ -99,6 +99,47 @@ impl Binned {
         &self.features
     }
 
+    /// The number of features with more than one code: those that can split.
+    pub fn feature_count(&self) -> usize {
+        self.features.len()
+    }
+
+    /// The column and the bins of a feature that can split.
+    pub fn feature(&self, feature: usize) -> (usize, &FeatureBins) {
+        let Feature { column, bins, .. } = &self.features[feature];
+        (*column, bins)
+    }
+
+    /// The largest absolute sum of `weights` up to any threshold, for each feature that can split.
+    pub fn largest_sums(&self, weights: &[f64]) -> Vec<f64> {
+        let total: f64 = weights.iter().sum();
+        let mut sums = vec![0.0; self.total_bins()];
+        match &self.codes {
+            Codes::Dense { columns, .. } => {
+                for (feature, column) in self.features.iter().zip(columns) {
+                    column.iter().zip(weights).for_each(|(&c, w)| sums[feature.start + usize::from(c)] += w);
+                }
+            }
+            Codes::Sparse { starts, places } => {
+                for (row, w) in starts.windows(2).zip(weights) {
+                    places[row[0]..row[1]].iter().for_each(|&place| sums[place as usize] += w);
+                }
+                for Feature { bins, start, .. } in &self.features {
+                    let stored: f64 = sums[*start..][..bins.codes()].iter().sum();
+                    sums[start + usize::from(bins.code(0.0))] += total - stored;
+                }
+            }
+        }
+        let largest = |feature: &Feature| {
+            let mut sum = 0.0;
+            sums[feature.start..][..feature.bins.codes()].iter().fold(0.0, |most: f64, s| {
+                sum += s;
+                most.max(sum.abs())
+            })
+        };
+        self.features.iter().map(largest).collect()
+    }
+
     pub(super) fn codes(&self) -> &Codes {
         &self.codes
     }
@@ -109,7 +150,7 @@ impl Binned {
     }
 
     /// The code of document `row` in `feature`.
-    pub(super) fn code(&self, row: usize, feature: usize) -> u8 {
+    pub fn code(&self, row: usize, feature: usize) -> u8 {
         match &self.codes {
             Codes::Dense { columns, .. } => columns[feature][row],
             Codes::Sparse { starts, places } => {

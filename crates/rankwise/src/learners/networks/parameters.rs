@@ -1,6 +1,7 @@
 //! The parameters of neural networks.
 
 use crate::error::{Error, Result};
+use crate::learners::holdout::{FRACTION, check_fraction};
 use crate::learners::parameters::{check_above_zero, check_not_negative};
 use crate::models::Activation;
 use schemars::JsonSchema;
@@ -43,6 +44,8 @@ pub struct NetworkParameters {
     pub clip: f64,
     /// Stop after this many epochs without a better value on the validation queries; 0 for never.
     pub early_stopping_rounds: u64,
+    /// Fraction of the training queries held out for early stopping if there is no validation data and there are at least 30, 0 to 0.5; 0 for none.
+    pub validation_fraction: f64,
 }
 
 /// How gradients become steps.
@@ -126,6 +129,7 @@ impl Default for NetworkParameters {
             weight_decay: 0.0,
             clip: 0.0,
             early_stopping_rounds: 20,
+            validation_fraction: FRACTION,
         }
     }
 }
@@ -158,6 +162,7 @@ impl NetworkParameters {
         }
         check_above_zero("learning_rate", self.learning_rate)?;
         check_not_negative("weight_decay", self.weight_decay)?;
-        check_not_negative("clip", self.clip)
+        check_not_negative("clip", self.clip)?;
+        check_fraction(self.validation_fraction)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{LossScorer, NetworkParameters, ScorerKind};
 use crate::error::Result;
+use crate::learners::holdout::Holdout;
 use crate::learners::loss::LossSource;
 use crate::learners::{Fitted, Task};
 use crate::watch::Watch;
@@ -14,6 +15,10 @@ impl<L: LossSource + ?Sized> LossScorer<L> for NetworkParameters {
     }
 
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        self.fit_loss(loss.make_loss(task.train)?.into_loss().as_ref(), task, watch)
+        let holdout = Holdout::of(task, self.validation_fraction);
+        let task = holdout.task(task);
+        let mut fitted = self.fit_loss(loss.make_loss(task.train)?.into_loss().as_ref(), &task, watch)?;
+        fitted.record.notes.extend(holdout.note.clone());
+        Ok(fitted)
     }
 }

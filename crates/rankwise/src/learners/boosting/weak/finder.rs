@@ -72,6 +72,24 @@ impl<'a> Finder<'a> {
         Finder { data, way }
     }
 
+    /// The documents as bin codes; `None` if all thresholds are tried.
+    pub(super) fn binned(&self) -> Option<&Binned> {
+        match &self.way {
+            Way::Binned { binned, .. } => Some(binned),
+            Way::All(_) => None,
+        }
+    }
+
+    /// The rule that a tree of one test makes: the leaf with a positive value selects.
+    pub(super) fn rule_of(&self, mut tree: Tree) -> Rule {
+        let leaves: Vec<usize> =
+            (0..self.data.len()).into_par_iter().map(|d| tree.leaf(self.data.row(d))).collect();
+        leaves.iter().for_each(|&leaf| tree.covers[leaf] += 1.0);
+        let chosen = leaves.into_iter().map(|leaf| tree.values[leaf] > 0.0).collect();
+        round_values(&mut tree);
+        Rule { tree, chosen }
+    }
+
     /// The best rule; `None` if no rule separates documents or has a positive total worth.
     pub(super) fn find(&self, worths: &[f64]) -> Result<Option<Rule>> {
         let rule = match &self.way {
@@ -95,15 +113,6 @@ impl<'a> Finder<'a> {
             }
         };
         Ok(rule.filter(|rule| is_worth_something(worths, &rule.chosen)))
-    }
-
-    fn rule_of(&self, mut tree: Tree) -> Rule {
-        let leaves: Vec<usize> =
-            (0..self.data.len()).into_par_iter().map(|d| tree.leaf(self.data.row(d))).collect();
-        leaves.iter().for_each(|&leaf| tree.covers[leaf] += 1.0);
-        let chosen = leaves.into_iter().map(|leaf| tree.values[leaf] > 0.0).collect();
-        round_values(&mut tree);
-        Rule { tree, chosen }
     }
 }
 

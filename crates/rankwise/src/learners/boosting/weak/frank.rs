@@ -5,32 +5,53 @@
 //! ```
 //!
 //! A pair costs at most 1, however wrong it is, and all queries have the same weight. The gradient of a pair
-//! is `½ D √σ (1 − σ)`. A round takes the rule along which J falls fastest, and steps to where the derivative
-//! of J along it is 0. `J(α)` is not convex, so that is the first such point found from 0, not always the
-//! lowest.
+//! is `w = ½ D √σ (1 − σ)`. In `u = e^{−α}` the loss of a pair that moves by α is concave, so its tangent at
+//! `u = 1` bounds it from above. With weights `W₊` and `W₋` of the pairs that a rule orders right and wrong,
+//!
+//! ```text
+//! J(α) ≤ J(0) + W₊(e^{−α} − 1) + W₋(e^{α} − 1) ,   least at  α = ½ ln(W₊/W₋) ,   J(α) ≤ J(0) − (√W₊ − √W₋)²
+//! ```
+//!
+//! Each rule takes this step, and a round adds the rule of least loss. [`Screen`] finds the few rules that may
+//! be it; their loss is computed exactly. (The loss is bounded, so the minimum of J along a rule is often far
+//! away, where hopeless pairs are given up: a line search learns worse rankings.)
 
+use super::finder::{Finder, Rule};
 use super::pairs::{CrossTerms, Graded, PairTerms, Side, add_up_across};
+use super::screen::{Bend, Screen};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::boosting::target::by_query;
+use crate::learners::holdout::{FRACTION, Holdout, check_fraction};
 use crate::learners::{Fitted, Learner, Task};
+use crate::trees::MAX_BINS;
 use crate::watch::Watch;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tolerance of a rule's weight.
-const TOLERANCE: f64 = 1e-9;
+/// A fall of the loss below this is rounding.
+const LEAST_FALL: f64 = 1e-14;
+/// Number of rules whose loss is computed exactly.
+const FINALISTS: usize = 4;
 
 /// Threshold rules on the fidelity loss of pairs.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FRank {
     /// How many rules there are and how they are found.
     #[serde(flatten)]
     pub weak: WeakRounds,
+    /// Fraction of the training queries held out for early stopping if there is no validation data and there are at least 30, 0 to 0.5; 0 for none.
+    pub validation_fraction: f64,
+}
+
+impl Default for FRank {
+    fn default() -> Self {
+        FRank { weak: WeakRounds::default(), validation_fraction: FRACTION }
+    }
 }
 
 impl Learner for FRank {
@@ -44,11 +65,18 @@ impl Learner for FRank {
     const CONTINUES: bool = true;
 
     fn check(&self) -> Result<()> {
+        check_fraction(self.validation_fraction)?;
         self.weak.check()
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        fit(Fidelity::new(task.train), Weak::Stump, &self.weak, task, watch)
+        let most = if self.weak.thresholds == 0 { MAX_BINS - 1 } else { self.weak.thresholds };
+        let weak = WeakRounds { thresholds: most, ..self.weak.clone() };
+        let holdout = Holdout::of(task, self.validation_fraction);
+        let task = holdout.task(task);
+        let mut fitted = fit(Fidelity::new(task.train), Weak::Stump, &weak, &task, watch)?;
+        fitted.record.notes.extend(holdout.note.clone());
+        Ok(fitted)
     }
 }
 
@@ -73,12 +101,41 @@ impl<'a> Fidelity<'a> {
         Fidelity { data, queries, weights }
     }
 
-    /// First and second derivatives of J along a rule.
-    fn along(&self, sides: &[[Side; 2]], ahead: f64) -> (f64, f64) {
+    /// The documents of each query on both sides of a rule.
+    fn sides(&self, scores: &[f64], chosen: &[bool]) -> Vec<[Side; 2]> {
+        let sides = |q: usize| {
+            let range = self.data.query(q).range();
+            self.queries[q].sides(&scores[range.clone()], &chosen[range])
+        };
+        (0..self.queries.len()).into_par_iter().map(sides).collect()
+    }
+
+    /// Two sums over the pairs that a rule separates, with `ahead` added to the scores of the selected side.
+    fn across<T: CrossTerms + Sync>(&self, sides: &[[Side; 2]], ahead: f64, terms: &T) -> (f64, f64) {
         let sums: Vec<(f64, f64)> =
-            sides.par_iter().map(|sides| add_up_across(sides, ahead, &Derivatives)).collect();
+            sides.par_iter().map(|sides| add_up_across(sides, ahead, terms)).collect();
         let weighed = sums.iter().zip(&self.weights);
-        weighed.fold((0.0, 0.0), |(slope, curve), (sum, w)| (slope + w * sum.0, curve + w * sum.1))
+        weighed.fold((0.0, 0.0), |(a, b), (sum, w)| (a + w * sum.0, b + w * sum.1))
+    }
+
+    /// `½ ln(W₊/W₋)` of a rule.
+    fn step_along(&self, sides: &[[Side; 2]]) -> f64 {
+        let (right, wrong) = self.across(sides, 0.0, &Pull);
+        match right > 0.0 || wrong > 0.0 {
+            true => (0.5 * (right / wrong).ln()).clamp(-MAX_STEP, MAX_STEP),
+            false => 0.0,
+        }
+    }
+
+    /// The step of a rule, and how much the loss falls with it.
+    fn outcome(&self, scores: &[f64], rule: &Rule) -> (f64, f64) {
+        let sides = self.sides(scores, &rule.chosen);
+        let step = self.step_along(&sides);
+        let loss = |ahead: f64| {
+            let (right, wrong) = self.across(&sides, ahead, &Loss);
+            right + wrong
+        };
+        (step, loss(0.0) - loss(step))
     }
 }
 
@@ -99,39 +156,26 @@ impl WeakTarget for Fidelity<'_> {
         losses.iter().sum()
     }
 
-    /// Doubles the step until the derivative changes sign, then converges by Newton's method within these
-    /// bounds.
+    fn next_rule(
+        &self,
+        finder: &Finder<'_>,
+        round: u64,
+        scores: &[f64],
+        worths: &[f64],
+    ) -> Result<Option<(Rule, f64)>> {
+        let Fidelity { data, queries, weights } = self;
+        let screen = Screen { data, queries, weights, bend: Pull };
+        let finalists = screen.best(finder, round, scores, worths, FINALISTS);
+        let judged = finalists.into_iter().map(|rule| {
+            let (step, fall) = self.outcome(scores, &rule);
+            (rule, step, fall)
+        });
+        let best = judged.reduce(|best, next| if next.2 > best.2 { next } else { best });
+        Ok(best.filter(|(.., fall)| *fall > LEAST_FALL).map(|(rule, step, _)| (rule, step)))
+    }
+
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let sides: Vec<[Side; 2]> = (0..self.queries.len())
-            .into_par_iter()
-            .map(|q| {
-                let range = self.data.query(q).range();
-                self.queries[q].sides(&scores[range.clone()], &chosen[range])
-            })
-            .collect();
-        let (mut low, mut high) = (0.0, 0.25);
-        while self.along(&sides, high).0 < 0.0 {
-            if high >= MAX_STEP {
-                return MAX_STEP;
-            }
-            (low, high) = (high, 2.0 * high);
-        }
-        let mut at = 0.5 * (low + high);
-        while high - low > TOLERANCE {
-            let (slope, curve) = self.along(&sides, at);
-            if slope < 0.0 {
-                low = at;
-            } else {
-                high = at;
-            }
-            let newton = at - slope / curve;
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - at).abs() < TOLERANCE {
-                return next.min(MAX_STEP);
-            }
-            at = next;
-        }
-        at.min(MAX_STEP)
+        self.step_along(&self.sides(scores, chosen))
     }
 
     fn informed_queries(&self) -> usize {
@@ -151,31 +195,45 @@ impl PairTerms for Pull {
     }
 }
 
-/// Derivatives of a pair's loss with respect to the step of its selected document.
-struct Derivatives;
-
-impl Derivatives {
-    /// Of `1 − √σ(x)`; `1 − σ` is an argument, since computing the difference would lose precision.
+impl Bend for Pull {
     #[inline(always)]
-    fn of(sigma: f64, rest: f64) -> (f64, f64) {
-        let slope = -0.5 * sigma.sqrt() * rest;
-        (slope, slope * (0.5 * rest - sigma))
+    fn of(&self, z: f64) -> (f64, f64) {
+        let sigma = 1.0 / (1.0 + z);
+        let weight = 0.5 * sigma.sqrt() * z * sigma;
+        (weight, weight * (0.5 - 1.5 * sigma))
     }
 }
 
-impl CrossTerms for Derivatives {
+/// `W₊` and `W₋`.
+impl CrossTerms for Pull {
     const SAME: bool = false;
 
     #[inline(always)]
     fn right(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
-        let sigma = 1.0 / (1.0 + z);
-        Derivatives::of(sigma, z * sigma)
+        (PairTerms::of(self, z, 0.0, 0.0).0, 0.0)
     }
 
     #[inline(always)]
     fn wrong(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+        // Here z is of the selected document, which is the worse one: 1 − σ of the pair is 1/(1 + z).
         let rest = 1.0 / (1.0 + z);
-        let (slope, curve) = Derivatives::of(z * rest, rest);
-        (-slope, curve)
+        (0.0, 0.5 * (z * rest).sqrt() * rest)
+    }
+}
+
+/// The loss of pairs that a rule orders right, and of those it orders wrong.
+struct Loss;
+
+impl CrossTerms for Loss {
+    const SAME: bool = false;
+
+    #[inline(always)]
+    fn right(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+        (1.0 - (1.0 / (1.0 + z)).sqrt(), 0.0)
+    }
+
+    #[inline(always)]
+    fn wrong(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+        (0.0, 1.0 - (z / (1.0 + z)).sqrt())
     }
 }

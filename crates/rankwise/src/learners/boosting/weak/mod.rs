@@ -6,13 +6,15 @@
 //!
 //! The learners here minimise an average over pairs of documents. Its negative gradient is the worth of each
 //! document. A round takes the rule that selects the documents with the highest total worth,
-//! `max_h Σ_i w_i h(x_i)`; the learner chooses the step along it.
+//! `max_h Σ_i w_i h(x_i)`, and the learner chooses the step along it; or the learner compares rules and steps
+//! together.
 
 mod finder;
 pub mod frank;
 pub mod ndcg_boost;
 mod pairs;
 pub mod rank_boost;
+mod screen;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +40,7 @@ const MAX_STEP: f64 = 5.0;
 pub struct WeakRounds {
     /// Maximum number of boosting iterations, at least 1; early stopping may end training before.
     pub iterations: u64,
-    /// Thresholds tried per feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (with trees, 254).
+    /// Thresholds tried per feature, at quantiles, 1 to 254; 0 for one between any two neighbouring values (with trees and in frank, 254).
     pub thresholds: usize,
     /// Stop after this many iterations without a better value on the validation queries; 0 for never.
     pub early_stopping_rounds: u64,
@@ -78,6 +80,22 @@ trait WeakTarget {
         None
     }
 
+    /// The next rule and the step along it, if a rule was found. `sought` has the worths by which rules are
+    /// searched.
+    fn next_rule(
+        &self,
+        finder: &Finder<'_>,
+        _round: u64,
+        scores: &[f64],
+        sought: &[f64],
+    ) -> Result<Option<(Rule, f64)>> {
+        let found = finder.find(sought)?;
+        Ok(found.map(|rule| {
+            let step = self.step(scores, &rule.chosen);
+            (rule, step)
+        }))
+    }
+
     /// The step along the rule that selects these documents, from the `scores` for which worths were last
     /// computed. At least 0 if their total worth is above 0.
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64;
@@ -110,15 +128,15 @@ fn fit<T: WeakTarget>(
             None => target.worths(&state.train.outputs[0], &mut worths),
         };
         objective = Some(before);
-        let sampled = target.sample(state.weights.len() as u64, &worths);
-        let found = finder.find(sampled.as_ref().unwrap_or(&worths))?;
+        let round = state.weights.len() as u64;
+        let sampled = target.sample(round, &worths);
         let scores = &mut state.train.outputs[0];
-        let step = found.as_ref().map_or(0.0, |rule| target.step(scores, &rule.chosen));
-        let step = step.clamp(-MAX_STEP, MAX_STEP);
-        let mut rule = match found.filter(|_| step != 0.0) {
-            Some(rule) => rule,
+        let found = target.next_rule(&finder, round, scores, sampled.as_ref().unwrap_or(&worths))?;
+        let found = found.map(|(rule, step)| (rule, step.clamp(-MAX_STEP, MAX_STEP)));
+        let (mut rule, step) = match found.filter(|(_, step)| *step != 0.0) {
+            Some(found) => found,
             // Another sample may find a rule.
-            None if sampled.is_some() => Rule::empty(task.train.len()),
+            None if sampled.is_some() => (Rule::empty(task.train.len()), 0.0),
             None => return Ok(Round { goes_on: false, objective: (T::OBJECTIVE, before), tells: true }),
         };
         scores.iter_mut().zip(&rule.chosen).filter(|(_, chosen)| **chosen).for_each(|(s, _)| *s += step);

@@ -9,7 +9,7 @@ use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 
 /// Partial sums (lanes) of a sum over a row.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 /// The largest range of scores for which the ratios of a query are computed from one exponential per
 /// document. Beyond it they would lose precision, and later overflow.
 const WIDEST: f64 = 300.0;
@@ -40,6 +40,11 @@ impl Graded {
         Graded { order, starts, gains }
     }
 
+    /// The number of documents that are better than others: each has a row of pairs.
+    pub(super) fn rows(&self) -> usize {
+        self.order.len() - self.starts.get(1).copied().unwrap_or(0)
+    }
+
     /// The number of pairs with different labels.
     pub(super) fn pairs(&self) -> f64 {
         self.starts.windows(2).map(|grade| grade[0] as f64 * (grade[1] - grade[0]) as f64).sum()
@@ -55,6 +60,11 @@ impl Graded {
         self.starts.windows(2).map(grade).sum()
     }
 
+    /// The documents, ascending by label.
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
     /// The documents of each label, ascending.
     pub(super) fn grades(&self) -> impl DoubleEndedIterator<Item = &[u32]> {
         self.starts.windows(2).map(|grade| &self.order[grade[0]..grade[1]])
@@ -63,7 +73,7 @@ impl Graded {
     /// Sums `terms` over all pairs with different labels: the gradient of each document, in the order of the
     /// query, and the total.
     pub(super) fn add_up<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
-        let side = self.side(scores, |_| true);
+        let side = self.all(scores);
         let n = self.order.len();
         let mut sums = Sums { own: vec![0.0; n], others: vec![0.0; n], buffers: Buffers::new(n), total: 0.0 };
         Arch::new().dispatch(AddUp { side: &side, terms, sums: &mut sums });
@@ -71,6 +81,11 @@ impl Graded {
             pulls[d as usize] = own - others;
         }
         sums.total
+    }
+
+    /// All documents.
+    pub(super) fn all(&self, scores: &[f64]) -> Side {
+        self.side(scores, |_| true)
     }
 
     /// The selected documents and the others.
@@ -124,7 +139,16 @@ impl Side {
         }
     }
 
-    fn grades(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// `z` of document `i` with all documents of a lower label, which come first; the number of these.
+    #[inline(always)]
+    pub(super) fn row(&self, grade: usize, i: usize, z: &mut [f64]) -> usize {
+        let worse = self.starts[grade];
+        self.ratios(i, 0.0, self, 0..worse, &mut z[..worse]);
+        worse
+    }
+
+    /// The documents with the number of their label, ascending.
+    pub(super) fn grades(&self) -> impl Iterator<Item = (usize, usize)> {
         (1..self.starts.len()).flat_map(|g| (self.starts[g - 1]..self.starts[g]).map(move |i| (g - 1, i)))
     }
 }
@@ -170,10 +194,9 @@ impl<T: PairTerms> NullaryFnOnce for AddUp<'_, T> {
     fn call(self) {
         let AddUp { side, terms, sums } = self;
         for (grade, i) in side.grades() {
-            let worse = side.starts[grade];
             let Buffers { z, first, second } = &mut sums.buffers;
-            let (z, first, second) = (&mut z[..worse], &mut first[..worse], &mut second[..worse]);
-            side.ratios(i, 0.0, side, 0..worse, z);
+            let worse = side.row(grade, i, z);
+            let (z, first, second) = (&z[..worse], &mut first[..worse], &mut second[..worse]);
             let (gain, gains) = (side.gains[i], &side.gains[..worse]);
             for j in 0..worse {
                 (first[j], second[j]) = terms.of(z[j], gain, gains[j]);
@@ -256,7 +279,7 @@ impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, '_, T> {
 }
 
 #[inline(always)]
-fn add_up(column: &[f64]) -> f64 {
+pub(super) fn add_up(column: &[f64]) -> f64 {
     let (chunks, rest) = column.as_chunks::<LANES>();
     let mut lanes = [0.0; LANES];
     for chunk in chunks {

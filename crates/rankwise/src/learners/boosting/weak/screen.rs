@@ -1,0 +1,332 @@
+//! Comparing the rules of all features and thresholds by the loss that each leaves at its own step.
+//!
+//! The loss of a pair falls with its lead `x` at the rate `w(x)`, and `w(x + a) ≈ w(x)·exp(g(x)·a)` with
+//! `g = w′/w`. A rule that orders pairs of total weight `W₊ = Σ w` right and `W₋` wrong has the step
+//! `α = ½ ln(W₊/W₋)` and lowers the loss by about
+//!
+//! ```text
+//! W₊·(e^{g₊α} − 1)/g₊ − W₋·(1 − e^{−g₋α})/g₋ ,      g± = Σ w′ / Σ w  over these pairs
+//! ```
+//!
+//! which is exact to the second order in α. The rules that lower it most by this estimate are returned; their
+//! loss is computed exactly later.
+//!
+//! A pair is ordered right by the thresholds between the values of its documents. So each row of pairs (one
+//! better document, all worse ones) is compared once with the codes of each feature, and sums over thresholds
+//! come from sums per document. That costs pairs × features; above [`MOST`] of these, every k-th row is used.
+
+use super::MAX_STEP;
+use super::finder::{Finder, Rule};
+use super::pairs::{Graded, LANES, Side, add_up};
+use crate::data::Dataset;
+use crate::trees::{Binned, Tree};
+use pulp::{Arch, NullaryFnOnce};
+use rayon::prelude::*;
+
+/// Maximum number of pairs × features compared in a round.
+const MOST: f64 = (1u64 << 26) as f64;
+/// Maximum number of features compared; of more, those along which the loss falls fastest.
+const MOST_FEATURES: usize = 1024;
+/// Number of pieces into which the queries are split; the same for any number of threads.
+const PIECES: usize = 8;
+/// Weights below this are 0: sums of denormal numbers are slow.
+const LEAST: f64 = 1e-30;
+
+/// The weight `w` of a pair, and its derivative by the lead.
+pub(super) trait Bend: Sync {
+    /// Both, from `z = exp(−lead)`.
+    fn of(&self, z: f64) -> (f64, f64);
+}
+
+/// The pairs of all queries, and how rules are compared.
+pub(super) struct Screen<'a, B> {
+    pub(super) data: &'a Dataset,
+    pub(super) queries: &'a [Graded],
+    /// The weight of each query's pairs.
+    pub(super) weights: &'a [f64],
+    pub(super) bend: B,
+}
+
+/// A feature, and where its missing values go.
+#[derive(Debug, Clone, Copy)]
+struct Compared {
+    feature: usize,
+    missing_left: bool,
+    /// The index of its first sums.
+    start: usize,
+}
+
+/// Sums over the documents of one code: their terms of `W₊`, their worths, and the same with `w′` for `w`.
+type CodeSums = [f64; 4];
+
+/// A rule, by its estimated decrease of the loss.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    decrease: f64,
+    compared: Compared,
+    /// The last bin that goes left.
+    bin: usize,
+    /// Whether documents on the left are selected.
+    takes_left: bool,
+}
+
+impl<B: Bend> Screen<'_, B> {
+    /// The `count` best rules by the estimate. `worths` is the negative gradient, `round` decides which rows
+    /// are used if there are too many.
+    pub(super) fn best(
+        &self,
+        finder: &Finder<'_>,
+        round: u64,
+        scores: &[f64],
+        worths: &[f64],
+        count: usize,
+    ) -> Vec<Rule> {
+        let Some(binned) = finder.binned() else { return Vec::new() };
+        let compared = compared(binned, worths);
+        let sums = self.sums(binned, &compared, round, scores);
+        let mut best: Vec<Candidate> = Vec::new();
+        for candidate in compared.iter().flat_map(|c| candidates(binned, *c, &sums)) {
+            let at = best.partition_point(|b| b.decrease >= candidate.decrease);
+            if at < count {
+                best.insert(at, candidate);
+                best.truncate(count);
+            }
+        }
+        best.iter().map(|candidate| finder.rule_of(candidate.tree(binned))).collect()
+    }
+
+    /// Sums over the pairs of all queries, for each code of each feature.
+    fn sums(&self, binned: &Binned, compared: &[Compared], round: u64, scores: &[f64]) -> Vec<CodeSums> {
+        let length = compared.last().map_or(0, |c| c.start + slots(binned, *c));
+        let pairs: f64 =
+            self.queries.iter().zip(self.weights).filter(|(_, w)| **w > 0.0).map(|(g, _)| g.pairs()).sum();
+        let every = (pairs * compared.len() as f64 / MOST).ceil().max(1.0) as usize;
+        let chunk = self.queries.len().div_ceil(PIECES).max(1);
+        let pieces: Vec<Vec<CodeSums>> = (0..self.queries.len().div_ceil(chunk))
+            .into_par_iter()
+            .map(|piece| {
+                let mut sums = vec![CodeSums::default(); length];
+                let queries = piece * chunk..self.queries.len().min((piece + 1) * chunk);
+                // Rows are numbered across the queries of a piece.
+                let mut row = round as usize;
+                for q in queries.filter(|&q| self.weights[q] > 0.0) {
+                    let (here, graded) = (self.data.query(q).range(), &self.queries[q]);
+                    let next = row + graded.rows();
+                    if next / every > row / every {
+                        let mut query = QuerySums::new(binned, compared, graded, here.start);
+                        let side = &graded.all(&scores[here]);
+                        let rows = AddRows { side, bend: &self.bend, every, row, sums: &mut query };
+                        Arch::new().dispatch(rows);
+                        query.spread(compared, self.weights[q], &mut sums);
+                    }
+                    row = next;
+                }
+                sums
+            })
+            .collect();
+        pieces
+            .into_iter()
+            .reduce(|mut all, piece| {
+                all.iter_mut().zip(piece).for_each(|(a, b)| *a = std::array::from_fn(|k| a[k] + b[k]));
+                all
+            })
+            .unwrap_or_default()
+    }
+}
+
+/// The features to compare, twice each if values are missing.
+fn compared(binned: &Binned, worths: &[f64]) -> Vec<Compared> {
+    let mut features: Vec<usize> = (0..binned.feature_count()).collect();
+    if features.len() > MOST_FEATURES {
+        let steepness = binned.largest_sums(worths);
+        features.sort_by(|&a, &b| steepness[b].total_cmp(&steepness[a]));
+        features.truncate(MOST_FEATURES);
+        features.sort_unstable();
+    }
+    let mut start = 0;
+    let mut compared = Vec::new();
+    for feature in features {
+        let has_missing = binned.feature(feature).1.missing_code().is_some();
+        for missing_left in [false, true].into_iter().filter(|left| !left || has_missing) {
+            let next = Compared { feature, missing_left, start };
+            start += slots(binned, next);
+            compared.push(next);
+        }
+    }
+    compared
+}
+
+/// The number of sums of a feature: one per code, after one for missing values that go left.
+fn slots(binned: &Binned, compared: Compared) -> usize {
+    1 + binned.feature(compared.feature).1.codes()
+}
+
+/// The rules of one feature.
+fn candidates(binned: &Binned, compared: Compared, sums: &[CodeSums]) -> Vec<Candidate> {
+    let (_, bins) = binned.feature(compared.feature);
+    let ends_at_values = compared.missing_left || bins.missing_code().is_none();
+    let cuts = bins.value_bins() - usize::from(ends_at_values);
+    let mut left = sums[compared.start];
+    (0..cuts)
+        .map(|bin| {
+            let here = sums[compared.start + 1 + bin];
+            left = std::array::from_fn(|k| left[k] + here[k]);
+            let (decrease, takes_left) = estimate(left);
+            Candidate { decrease, compared, bin, takes_left }
+        })
+        .filter(|candidate| candidate.decrease > 0.0)
+        .collect()
+}
+
+/// The estimated decrease of the loss, and whether the left side is the one to select. The sums are over the
+/// documents on the left of a rule that selects the right.
+fn estimate([right, lead, right_bend, lead_bend]: CodeSums) -> (f64, bool) {
+    // `W₊ − W₋` is the total worth of the right side, which is minus that of the left.
+    let right = [right.max(0.0), right_bend];
+    let wrong = [(right[0] + lead).max(0.0), right_bend + lead_bend];
+    let (gained, lost, takes_left) =
+        if right[0] >= wrong[0] { (right, wrong, false) } else { (wrong, right, true) };
+    if gained[0] <= 0.0 {
+        return (0.0, takes_left);
+    }
+    let step = (0.5 * (gained[0] / lost[0]).ln()).min(MAX_STEP);
+    let change = |[w, bend]: [f64; 2], sign: f64| {
+        if w == 0.0 {
+            return 0.0;
+        }
+        let exponent = sign * (bend / w).clamp(-1.0, 0.5) * step;
+        let mean = if exponent.abs() < 1e-9 { 1.0 } else { exponent.exp_m1() / exponent };
+        w * step * mean
+    };
+    (change(gained, 1.0) - change(lost, -1.0), takes_left)
+}
+
+impl Candidate {
+    fn tree(&self, binned: &Binned) -> Tree {
+        let (column, bins) = binned.feature(self.compared.feature);
+        let threshold = bins.upper(self.bin);
+        // A feature that is never missing in training: missing values go where 0 goes.
+        let missing_left =
+            if bins.missing_code().is_some() { self.compared.missing_left } else { 0.0 <= threshold };
+        let value = |is_left: bool| f64::from(u8::from(is_left == self.takes_left));
+        Tree {
+            features: vec![column as u32],
+            thresholds: vec![threshold],
+            missing_left: vec![missing_left],
+            left: vec![!0],
+            right: vec![!1],
+            gains: vec![self.decrease as f32],
+            values: vec![value(true), value(false)],
+            covers: vec![0.0; 2],
+        }
+    }
+}
+
+/// Sums over the pairs of one query. Documents are in ascending order of label.
+struct QuerySums {
+    documents: usize,
+    /// The codes of all documents, feature by feature; −1 for missing values that go left.
+    codes: Vec<f32>,
+    /// Of `w` and `w′`, per feature and document: pairs ordered right in which it is the worse document, minus
+    /// those in which it is the better one.
+    right: [Vec<f32>; 2],
+    /// Of `w` and `w′`, per document: pairs in which it is the better document, minus the others.
+    worths: [Vec<f64>; 2],
+}
+
+impl QuerySums {
+    fn new(binned: &Binned, compared: &[Compared], graded: &Graded, first: usize) -> QuerySums {
+        let documents = graded.order().len();
+        let mut codes = Vec::with_capacity(compared.len() * documents);
+        for &Compared { feature, missing_left, .. } in compared {
+            let missing = binned.feature(feature).1.missing_code().filter(|_| missing_left);
+            codes.extend(graded.order().iter().map(|&d| match binned.code(first + d as usize, feature) {
+                code if missing == Some(code.into()) => -1.0,
+                code => f32::from(code),
+            }));
+        }
+        let right = [(); 2].map(|()| vec![0.0; codes.len()]);
+        QuerySums { documents, codes, right, worths: [(); 2].map(|()| vec![0.0; documents]) }
+    }
+
+    /// Adds each document's sums to those of its codes.
+    fn spread(&self, compared: &[Compared], weight: f64, sums: &mut [CodeSums]) {
+        for (f, &Compared { start, .. }) in compared.iter().enumerate() {
+            for document in 0..self.documents {
+                let at = f * self.documents + document;
+                let sum = &mut sums[start + (self.codes[at] + 1.0) as usize];
+                sum[0] += weight * f64::from(self.right[0][at]);
+                sum[1] += weight * self.worths[0][document];
+                sum[2] += weight * f64::from(self.right[1][at]);
+                sum[3] += weight * self.worths[1][document];
+            }
+        }
+    }
+}
+
+/// Adds the rows of a query: a struct, since a plain closure would not be inlined and would use narrow
+/// vectors.
+struct AddRows<'a, B> {
+    side: &'a Side,
+    bend: &'a B,
+    /// Every so many rows are used; the number of the first row.
+    every: usize,
+    row: usize,
+    sums: &'a mut QuerySums,
+}
+
+impl<B: Bend> NullaryFnOnce for AddRows<'_, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let AddRows { side, bend, every, mut row, sums } = self;
+        let n = sums.documents;
+        let [mut z, mut exact, mut exact_bend] = [(); 3].map(|()| vec![0.0; n]);
+        let [mut w, mut b, mut kept] = [(); 3].map(|()| vec![0.0f32; n]);
+        for (grade, i) in side.grades().filter(|(grade, _)| *grade > 0) {
+            row += 1;
+            if !row.is_multiple_of(every) {
+                continue;
+            }
+            let m = side.row(grade, i, &mut z);
+            for j in 0..m {
+                let (weight, slope) = bend.of(z[j]);
+                let counts = f64::from(u8::from(weight > LEAST));
+                (exact[j], exact_bend[j]) = (counts * weight, counts * slope);
+                (w[j], b[j]) = (exact[j] as f32, exact_bend[j] as f32);
+            }
+            for (worths, row) in sums.worths.iter_mut().zip([&exact[..m], &exact_bend[..m]]) {
+                worths.iter_mut().zip(row).for_each(|(worth, x)| *worth -= x);
+                worths[i] += add_up(row);
+            }
+            let [right, right_bend] = &mut sums.right;
+            let features = sums.codes.chunks_exact(n).zip(right.chunks_exact_mut(n));
+            for ((codes, right), right_bend) in features.zip(right_bend.chunks_exact_mut(n)) {
+                let (code, codes) = (codes[i], &codes[..m]);
+                right[i] -= add_below(code, codes, &w, right, &mut kept);
+                right_bend[i] -= add_below(code, codes, &b, right_bend, &mut kept);
+            }
+        }
+    }
+}
+
+/// Adds the terms of all documents with a code below `code` to their sums; returns the total. Two simple
+/// loops, since one that does both does not become vector instructions.
+#[inline(always)]
+fn add_below(code: f32, codes: &[f32], terms: &[f32], sums: &mut [f32], kept: &mut [f32]) -> f32 {
+    let m = codes.len();
+    let (terms, sums, kept) = (&terms[..m], &mut sums[..m], &mut kept[..m]);
+    for j in 0..m {
+        let term = if codes[j] < code { terms[j] } else { 0.0 };
+        kept[j] = term;
+        sums[j] += term;
+    }
+    let (chunks, rest) = kept.as_chunks::<LANES>();
+    let mut lanes = [0.0f32; LANES];
+    for chunk in chunks {
+        lanes = std::array::from_fn(|lane| lanes[lane] + chunk[lane]);
+    }
+    lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane += x);
+    ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
+}
