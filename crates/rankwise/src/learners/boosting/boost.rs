@@ -26,9 +26,17 @@ pub(super) struct Boost<'a> {
     /// The initial value of each output, unless there is a model to start from.
     pub(super) base: Vec<f64>,
     pub(super) combine: Combine,
-    /// β if all trees have the same weight in the end (an average); otherwise each is added with the learning
-    /// rate.
-    pub(super) average: Option<f64>,
+    /// An average in place of a sum of all trees.
+    pub(super) average: Option<Averaging>,
+}
+
+/// Trees that are averaged with a function fitted before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Averaging {
+    /// Number of trees of the function fitted before; they are summed.
+    pub(super) first: u64,
+    /// Learning rate of these trees.
+    pub(super) rate: f64,
 }
 
 /// Boosts trees that minimise a loss of scores.
@@ -69,7 +77,7 @@ impl Boost<'_> {
             base: self.base.clone(),
             combine: self.combine.clone(),
             step: self.step(task),
-            most: parameters.iterations,
+            most: parameters.iterations.saturating_add(self.average.map_or(0, |a| a.first)),
             patience: parameters.early_stopping_rounds,
         };
         rounds.run(task, watch, |state| {
@@ -82,7 +90,9 @@ impl Boost<'_> {
     fn step(&self, task: &Task<'_>) -> JoinRule {
         let rate = self.parameters.learning_rate;
         match (self.average, self.parameters.dropout) {
-            (Some(factor), _) => JoinRule::Average { factor },
+            (Some(Averaging { first, rate: before }), _) => {
+                JoinRule::Average { first, rate: before, factor: rate }
+            }
             (None, 0.0) => JoinRule::Plain { rate },
             (None, drop) => JoinRule::Dart { rate, drop, seed: rng::derive(task.seed, &[DROP]) },
         }

@@ -3,7 +3,7 @@
 //! ```text
 //! plain     F ← F + ρ·f
 //! DART      k of the trees are dropped while f is grown; then these are scaled by k/(k+1) and f by ρ/(k+1)
-//! average   F ← (m·F + β·f)/(m + 1) in round m = 1, 2, …
+//! average   plain for some rounds; then F ← (m·F + β·f)/(m + 1) in round m = 1, 2, … after them
 //! ```
 //!
 //! The effect of a round on the scores depends only on the trees, their weights and the random streams named
@@ -29,8 +29,13 @@ pub(super) enum JoinRule {
         /// Names the random streams.
         seed: u64,
     },
-    /// All trees have the same weight in the end.
+    /// The trees of the first rounds are added with a learning rate. Then all trees have the same weight in
+    /// the end, as have the first ones together.
     Average {
+        /// Number of rounds before the average.
+        first: u64,
+        /// ρ of these rounds.
+        rate: f64,
         /// β
         factor: f64,
     },
@@ -61,8 +66,9 @@ impl JoinRule {
                 let k = dropped.len() as f64;
                 Plan { dropped, keep: k / (k + 1.0), fade: 1.0, weight: rate / (k + 1.0) }
             }
-            JoinRule::Average { factor } => {
-                let m = round as f64 + 1.0;
+            JoinRule::Average { first, rate, .. } if (round as u64) < first => plain(rate),
+            JoinRule::Average { first, factor, .. } => {
+                let m = (round as u64 - first) as f64 + 1.0;
                 Plan { fade: m / (m + 1.0), ..plain(factor / (m + 1.0)) }
             }
         }
@@ -75,8 +81,10 @@ mod tests {
 
     #[test]
     fn plans_match_the_calculation_by_hand() {
-        let average = JoinRule::Average { factor: 3.0 }.plan(1);
-        assert_eq!((average.fade, average.weight), (2.0 / 3.0, 1.0));
+        let average = JoinRule::Average { first: 2, rate: 0.1, factor: 3.0 };
+        assert_eq!((average.plan(1).fade, average.plan(1).weight), (1.0, 0.1));
+        assert_eq!((average.plan(2).fade, average.plan(2).weight), (0.5, 1.5));
+        assert_eq!((average.plan(3).fade, average.plan(3).weight), (2.0 / 3.0, 1.0));
         assert_eq!(JoinRule::Plain { rate: 0.1 }.plan(7).weight, 0.1);
         let dart = JoinRule::Dart { rate: 0.5, drop: 0.4, seed: 1 };
         assert_eq!(dart.plan(0), Plan { dropped: vec![], keep: 0.0, fade: 1.0, weight: 0.5 });
