@@ -45,8 +45,7 @@ def make_file(path, source):
 
 
 def differences(features, labels, queries):
-    """`x_i - x_j` of every pair with different labels, every second one negated because a classifier needs two classes.
-    Also returns the number of queries with pairs."""
+    """`x_i - x_j` of every pair with different labels, every second one negated because a classifier needs two classes."""
     import numpy
 
     parts = []
@@ -58,7 +57,7 @@ def differences(features, labels, queries):
     pairs = numpy.concatenate(parts)
     signs = numpy.where(numpy.arange(len(pairs)) % 2 == 0, 1.0, -1.0)
     pairs *= signs[:, None]
-    return pairs, signs, len(parts)
+    return pairs, signs
 
 
 def child(loss, form, path, c, tolerance):
@@ -75,10 +74,10 @@ def child(loss, form, path, c, tolerance):
     common.forget_peak_memory()
     baseline = common.memory("VmRSS")
     start = time.perf_counter()
-    pairs, signs, query_count = differences(features, labels, queries)
+    pairs, signs = differences(features, labels, queries)
     pair_seconds = time.perf_counter() - start
     machine = sklearn.svm.LinearSVC(
-        C=c / query_count, loss="squared_hinge" if squared else "hinge", dual=form == "dual", tol=tolerance,
+        C=c / len(pairs), loss="squared_hinge" if squared else "hinge", dual=form == "dual", tol=tolerance,
         fit_intercept=False, max_iter=100_000, random_state=1,
     )
     start = time.perf_counter()
@@ -87,7 +86,7 @@ def child(loss, form, path, c, tolerance):
     peak = common.memory("VmHWM") - baseline
     weights = machine.coef_[0]
     short = numpy.maximum(0, 1 - signs * (pairs @ weights))
-    objective = 0.5 * weights @ weights + c / query_count * (short**2 if squared else short).sum()
+    objective = 0.5 * weights @ weights + c / len(pairs) * (short**2 if squared else short).sum()
     print(json.dumps({
         "seconds": seconds, "pair_seconds": pair_seconds, "peak_bytes": peak, "objective": objective,
         "pairs": len(pairs), "rounds": int(machine.n_iter_),
@@ -107,7 +106,7 @@ def loosest(other, optimum, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=common.PUBLIC / "ohsumed", help="folder of S1.txt.zst to S3.txt.zst")
-    parser.add_argument("--c", type=float, default=0.01, help="C of rank-svm")
+    parser.add_argument("--c", type=float, default=60.0, help="C of rank-svm")
     parser.add_argument("--losses", nargs="+", default=list(FORMS), choices=list(FORMS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1, help="LIBLINEAR has only one")

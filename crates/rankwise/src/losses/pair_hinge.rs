@@ -38,6 +38,11 @@ pub(super) const SQUARED: Card = Card {
     citations: &["chapelle2010efficient", "lee2014large"],
 };
 
+/// The number of pairs of documents with different labels.
+pub fn pair_count(labels: &[f32]) -> f64 {
+    GradedDocuments::new(labels, None).pairs()
+}
+
 /// How the pairs of a query are combined: μ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -41,6 +41,10 @@ impl LossLearner for IrSvm {
 
     type Linear = LinearParameters;
 
+    fn linear() -> LinearParameters {
+        LinearParameters { c: 10.0, ..LinearParameters::default() }
+    }
+
     fn loss(&self, train: &Dataset) -> Result<LossKind> {
         let count = distinct_grades(train).len();
         if count > MOST_GRADES {

@@ -3,8 +3,12 @@
 //! ```text
 //! min_w ½‖w‖² + C/Q Σ_q μ Σ_{rᵢ>rⱼ} ln(1 + exp(−w·(xᵢ − xⱼ)))
 //! ```
+//! With `μ = 1/(mean number of pairs per query)` every pair has the same weight (`sum = "total"`), with
+//! `μ = 1/(pairs of the query)` every query has (`"mean"`). Either way one C serves short and long lists.
+//!
 //! For the paper's neural network, use `scorer = "network"`.
 
+use super::per_mean_pairs;
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -17,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RankNet {
-    /// Weight of the pairs of a query: `total` (1 each) or `mean` (1 in total).
+    /// What has the same weight: every pair (`total`) or every query (`mean`).
     pub sum: PairSum,
 }
 
@@ -38,10 +42,14 @@ impl LossLearner for RankNet {
     type Linear = LinearParameters;
 
     fn linear() -> LinearParameters {
-        LinearParameters::smooth(1e-3)
+        LinearParameters::smooth(1.0)
     }
 
-    fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(LossKind::Smooth(Box::new(PairLogistic { sum: self.sum })))
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
+        let loss = PairLogistic { sum: self.sum };
+        Ok(LossKind::Smooth(match self.sum {
+            PairSum::Total => Box::new(per_mean_pairs(loss, train)),
+            PairSum::Mean => Box::new(loss),
+        }))
     }
 }

@@ -2,13 +2,13 @@
 //! Joachims, KDD 2002).
 //!
 //! ```text
-//! min_w ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} ℓ([1 − w·(xᵢ − xⱼ)]₊) ,      ℓ(m) = m (hinge) or m² (squared hinge)
+//! min_w ½‖w‖² + C/P Σ_q Σ_{rᵢ>rⱼ} ℓ([1 − w·(xᵢ − xⱼ)]₊) ,      ℓ(m) = m (hinge) or m² (squared hinge)
 //! ```
 //!
-//! `Q` counts the queries that have such pairs. `C` is that of svm_rank, which counts all queries in `Q`.
-//! Solvers that take the pairs as `x = xᵢ − xⱼ` and do not know queries (SVM-light, LIBLINEAR, scikit-learn's
-//! `LinearSVC` without an intercept) sum the loss over all pairs, so they reach the same optimum with `C/Q`
-//! as their C.
+//! `P` is the number of pairs of all queries, so one C serves short and long lists. svm_rank divides the sum
+//! by the number of queries: its C is ours divided by the mean number of pairs per query. Solvers that take
+//! the pairs as `x = xᵢ − xⱼ` and do not know queries (SVM-light, LIBLINEAR, scikit-learn's `LinearSVC`
+//! without an intercept) sum the loss over all pairs, so they reach the same optimum with `C/P` as their C.
 //!
 //! The hinge is minimised by cutting planes, the squared hinge by truncated Newton (Lee and Lin 2014).
 
@@ -16,6 +16,7 @@ use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
 
+use super::per_mean_pairs;
 use crate::learners::{LinearParameters, LossKind, LossLearner};
 use crate::losses::{PairHinge, SquaredPairHinge};
 use schemars::JsonSchema;
@@ -57,13 +58,15 @@ impl LossLearner for RankSvm {
     type Linear = LinearParameters;
 
     fn linear() -> LinearParameters {
-        LinearParameters { c: 1e-3, ..LinearParameters::default() }
+        LinearParameters { c: 1.0, ..LinearParameters::default() }
     }
 
-    fn loss(&self, _: &Dataset) -> Result<LossKind> {
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
         Ok(match self.loss {
-            PairLoss::Hinge => LossKind::Convex(Box::new(PairHinge::default())),
-            PairLoss::SquaredHinge => LossKind::SecondOrder(Box::new(SquaredPairHinge::default())),
+            PairLoss::Hinge => LossKind::Convex(Box::new(per_mean_pairs(PairHinge::default(), train))),
+            PairLoss::SquaredHinge => {
+                LossKind::SecondOrder(Box::new(per_mean_pairs(SquaredPairHinge::default(), train)))
+            }
         })
     }
 }

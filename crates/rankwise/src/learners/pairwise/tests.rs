@@ -1,11 +1,13 @@
 //! Solutions worked out by hand, and the weights of pairs against all swaps.
 
 use super::ir_svm::{IrSvm, swap_drops};
+use super::rank_net::RankNet;
 use super::rank_svm::{PairLoss, RankSvm};
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{
     CustomLoss, Fitted, LinearParameters, LossKind, LossLearner, LossScorer, LossSource, Task,
 };
+use crate::losses::PairSum;
 use crate::metrics::{Conventions, parse};
 use crate::models::{LinearModel, Model, Outcome};
 use crate::rank::Ranking;
@@ -37,13 +39,14 @@ fn weight(fitted: &Fitted) -> f64 {
 /// One feature; labels 1, 0, 0 at 1, 0, 0: two pairs of difference 1. A second query has no pairs and is
 /// skipped.
 ///
-/// `½w² + 2C[1 − w]₊` is least at `min(2C, 1)`, and `½w² + 2C[1 − w]₊²` at `4C/(1 + 4C)`.
+/// The mean over both is `[1 − w]₊`. `½w² + C[1 − w]₊` is least at `min(C, 1)`, and `½w² + C[1 − w]₊²` at
+/// `2C/(1 + 2C)`.
 #[test]
 fn two_pairs_match_the_solution_by_hand() {
     let train = dataset(vec![1.0, 0.0, 0.0, 7.0], vec![1.0, 0.0, 0.0, 0.0], vec![0, 3, 4]);
     for c in [0.05, 0.2, 3.0] {
         for (loss, expected) in
-            [(PairLoss::Hinge, f64::min(2.0 * c, 1.0)), (PairLoss::SquaredHinge, 4.0 * c / (1.0 + 4.0 * c))]
+            [(PairLoss::Hinge, f64::min(c, 1.0)), (PairLoss::SquaredHinge, 2.0 * c / (1.0 + 2.0 * c))]
         {
             let fitted = learn(&RankSvm { loss }, &exactly(c), &train);
             assert!((weight(&fitted) - expected).abs() < 1e-4, "{loss:?} at {c}: {}", weight(&fitted));
@@ -57,6 +60,37 @@ fn two_pairs_match_the_solution_by_hand() {
     }
 }
 
+/// If every document occurs three times, a query has nine times as many pairs, but the mean over them is the
+/// same; so are the weights. Queries have different numbers of pairs.
+#[test]
+fn the_length_of_lists_changes_no_weight() {
+    let mut random = rng::stream(4, &[]);
+    let values: Vec<f32> = (0..30).map(|_| random.random()).collect();
+    let labels: Vec<f32> = values.iter().map(|x| (2.0 * x + random.random::<f32>()).floor()).collect();
+    let times = |k: usize| {
+        let bounds = [0, 7, 12, 30].map(|b| b * k).to_vec();
+        let each = |column: &[f32]| column.iter().flat_map(|x| vec![*x; k]).collect::<Vec<f32>>();
+        dataset(each(&values), each(&labels), bounds)
+    };
+    let (short, long) = (times(1), times(3));
+    let learners: [&dyn LossSource; 4] = [
+        &RankSvm { loss: PairLoss::Hinge },
+        &RankSvm { loss: PairLoss::SquaredHinge },
+        &RankNet { sum: PairSum::Total },
+        &RankNet { sum: PairSum::Mean },
+    ];
+    for learner in learners {
+        for c in [0.3, 3.0] {
+            let fits = [&short, &long].map(|train| {
+                let metric = parse("map", &Conventions::default()).unwrap();
+                let task = Task::new(train, metric.as_ref(), 1);
+                weight(&exactly(c).fit(learner, &task, &mut Silent::default()).unwrap())
+            });
+            assert!(fits[0] > 0.05 && (fits[0] - fits[1]).abs() < 1e-3 * fits[0], "at {c}: {fits:?}");
+        }
+    }
+}
+
 /// Both records hold a certificate: the dual objective is a lower bound and close to the primal objective.
 #[test]
 fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
@@ -64,10 +98,11 @@ fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
     let values = (0..60).map(|_| random.random::<f32>()).collect();
     let labels = (0..60).map(|_| random.random_range(0..3) as f32).collect();
     let train = dataset(values, labels, vec![0, 20, 40, 60]);
-    let linear = LinearParameters { c: 0.1, tolerance: 1e-7, ..LinearParameters::default() };
+    let linear = LinearParameters { c: 10.0, tolerance: 1e-7, ..LinearParameters::default() };
     let newton = learn(&RankSvm { loss: PairLoss::SquaredHinge }, &linear, &train);
-    let convex = CustomLoss::new("squared hinge as any convex loss", |_| {
-        Ok(LossKind::Convex(Box::new(crate::losses::SquaredPairHinge::default())))
+    let convex = CustomLoss::new("squared hinge as any convex loss", |train| {
+        let loss = super::per_mean_pairs(crate::losses::SquaredPairHinge::default(), train);
+        Ok(LossKind::Convex(Box::new(loss)))
     });
     let planes = learn(&convex, &linear, &train);
     let figure = |fitted: &Fitted, name: &str| {
