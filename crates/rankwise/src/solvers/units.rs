@@ -18,6 +18,11 @@ impl FeatureUnits {
         FeatureUnits { shrink: Some(deviation.iter().map(|d| 1.0 / d).collect()) }
     }
 
+    /// The mean of every feature of `data`; missing values count as 0.
+    pub fn means(data: &Dataset) -> Vec<f64> {
+        Spread::of(data, &vec![1.0; data.len()]).mean
+    }
+
     /// Converts `w` to weights of the unscaled features, `w/u`.
     pub fn in_data_units<'w>(&self, w: &'w [f64]) -> Cow<'w, [f64]> {
         match &self.shrink {

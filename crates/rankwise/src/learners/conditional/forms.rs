@@ -5,7 +5,7 @@ use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::{Fitted, LossKind, LossLearner, LossScorer, ScorerKind, Task};
+use crate::learners::{Fitted, LinearParameters, LossKind, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::conditional::{ConditionalObjective, ExactAuc, RankingGain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -111,10 +111,17 @@ impl ConditionalForm for ConvexLoss {
 /// F_q = −log Σ_y Pr(y)·(1 − Δ(y))
 /// ```
 ///
-/// Not convex, so the best of several starts is kept.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Not convex, so the best of several starts is kept. By default AUC in closed form: the sampled NDCG depends on
+/// few of the rankings drawn, and on long lists it learns little.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ExpGain(pub Conditional);
+
+impl Default for ExpGain {
+    fn default() -> Self {
+        ExpGain(closed_form())
+    }
+}
 
 impl LossLearner for ExpGain {
     const CARD: Card = Card {
@@ -133,15 +140,8 @@ impl LossLearner for ExpGain {
         Ok(self.0.loss(ConditionalObjective::ExpGain))
     }
 
-    fn default_for(scorer: ScorerKind) -> Self {
-        ExpGain(match scorer {
-            ScorerKind::Linear => ExpGain::default().0,
-            _ => closed_form(),
-        })
-    }
-
     fn linear() -> ConditionalLinearParameters {
-        ConditionalLinearParameters { starts: 3, ..ConditionalLinearParameters::default() }
+        ConditionalLinearParameters { linear: LinearParameters::smooth(0.3), starts: 3 }
     }
 }
 

@@ -41,11 +41,21 @@ impl Grading {
 
     /// The weights of the documents, scaled so that every grade has the same total.
     pub(super) fn balanced_weights(&self) -> Vec<f64> {
+        self.balanced_up_to(f64::INFINITY)
+    }
+
+    /// The same, but a document weighs at most `most` times one of the commonest grade.
+    pub(super) fn balanced_up_to(&self, most: f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.grades.len()];
         let counting = || self.ranks.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0.0);
         counting().for_each(|(&rank, weight)| sums[rank] += weight);
-        let share = sums.iter().sum::<f64>() / sums.len() as f64;
-        let balanced = |(&rank, &weight)| if weight > 0.0 { weight * share / sums[rank] } else { 0.0 };
+        let commonest = sums.iter().copied().fold(0.0, f64::max);
+        let ratios: Vec<f64> = sums.iter().map(|sum| (commonest / sum).min(most)).collect();
+        let (all, scaled) = sums.iter().zip(&ratios).fold((0.0, 0.0), |(a, b), (s, r)| (a + s, b + s * r));
+        let balanced = |(&rank, &weight): (&usize, &f64)| match weight > 0.0 {
+            true => weight * ratios[rank] * all / scaled,
+            false => 0.0,
+        };
         self.ranks.iter().zip(&self.weights).map(balanced).collect()
     }
 

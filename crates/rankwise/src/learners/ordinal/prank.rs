@@ -9,6 +9,11 @@
 //! weights differ, that could break the order. Sorting restores it and never moves the thresholds further
 //! from any ordered ones, so the bound on the number of mistakes still holds. The averaged model is the mean
 //! over all documents seen: it is more stable than the last one if no model is free of mistakes.
+//!
+//! Two things help on real data. If most documents have the lowest grade, steps of the same size for all teach
+//! little else, so documents of rare grades take larger ones (`balance`). And features whose mean is far from 0
+//! make steps along `x` fight with those of the thresholds, so `x` is less its mean, and the thresholds are
+//! shifted by `w·mean` in the end.
 
 use super::grading::Grading;
 use crate::card::Card;
@@ -35,15 +40,17 @@ pub struct Prank {
     pub passes: u64,
     /// Whether the model is the mean of the models after each document; false for the last one.
     pub averaged: bool,
+    /// Rare grades are weighted up to the total of the commonest one, but a document at most this many times as much as one of that grade, at least 1; 1 for the same weight each, as published.
+    pub balance: f64,
     /// Whether every pass takes the documents in a new random order; false for the order of the data.
     pub shuffle: bool,
-    /// Whether features are divided by their standard deviations; false for the features as they are.
+    /// Whether features are standardised: less their mean, divided by their standard deviation; false for the features as they are.
     pub scale: bool,
 }
 
 impl Default for Prank {
     fn default() -> Self {
-        Prank { passes: 20, averaged: true, shuffle: true, scale: true }
+        Prank { passes: 20, averaged: true, balance: 5.0, shuffle: true, scale: true }
     }
 }
 
@@ -60,14 +67,20 @@ impl Learner for Prank {
         if self.passes == 0 {
             return Err(Error::parameter("passes is 0; it must be at least 1"));
         }
+        if !(self.balance >= 1.0 && self.balance.is_finite()) {
+            return Err(Error::parameter(format!(
+                "balance is {}; it must be finite and at least 1",
+                self.balance
+            )));
+        }
         Ok(())
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let grading = Grading::of(task.train, Self::CARD.name)?;
-        let units = if self.scale { FeatureUnits::deviations(task.train) } else { FeatureUnits::default() };
-        let mut perceptron = Perceptron::new(task.train, &grading, &units);
-        let mut order: Vec<usize> = (0..task.train.len()).filter(|&i| grading.weights[i] > 0.0).collect();
+        let weights = grading.balanced_up_to(self.balance);
+        let mut order: Vec<usize> = (0..task.train.len()).filter(|&i| weights[i] > 0.0).collect();
+        let mut perceptron = Perceptron::new(task.train, &grading, weights, self.scale);
         let mut kept = Kept::new(perceptron.planes(self.averaged), task);
         let (stop, mut passes, mut clean) = (watch.stop().clone(), 0, false);
         while passes < self.passes && !clean && !stop.requested() {
@@ -111,20 +124,67 @@ struct Planes {
 struct Perceptron<'a> {
     data: &'a Dataset,
     grading: &'a Grading,
+    /// The weight of each document.
+    weights: Vec<f64>,
     /// The step of a feature's weight for a feature value of 1: 1/u² with features in units of u.
     pace: Vec<f64>,
+    standard: Standard,
     now: Planes,
     /// Σ over all moves of `move · (documents seen before it)`: the mean over T documents is `now − late/T`.
     late: Planes,
     seen: u64,
 }
 
+/// How features less their mean μ are learned from without touching absent values: the weights are `v − t·m`,
+/// where `v` sums the steps along `x`, `t` their sizes, and `m` is μ times the pace.
+#[derive(Default)]
+struct Standard {
+    mean: Vec<f64>,
+    /// `m`
+    paced_mean: Vec<f64>,
+    /// `m·μ` and `v·μ`
+    products: (f64, f64),
+    /// `t`, and Σ over all steps of `size · (documents seen before it)`.
+    steps: (f64, f64),
+}
+
+impl Standard {
+    fn of(data: &Dataset, pace: &[f64]) -> Standard {
+        let mean = FeatureUnits::means(data);
+        let paced_mean: Vec<f64> = mean.iter().zip(pace).map(|(m, p)| m * p).collect();
+        let product = mean.iter().zip(&paced_mean).map(|(a, b)| a * b).sum();
+        Standard { mean, paced_mean, products: (product, 0.0), steps: (0.0, 0.0) }
+    }
+
+    /// What centring adds to the score `v·x`, with `m·x` of the document.
+    fn correction(&self, product: f64) -> f64 {
+        self.steps.0 * (self.products.0 - product) - self.products.1
+    }
+
+    fn step(&mut self, push: f64, product: f64, seen: u64) {
+        self.products.1 += push * product;
+        self.steps.0 += push;
+        self.steps.1 += push * seen as f64;
+    }
+
+    /// Planes for the features as they are.
+    fn in_data_units(&self, planes: Planes, steps: f64) -> Planes {
+        let Planes { mut weights, mut thresholds } = planes;
+        weights.iter_mut().zip(&self.paced_mean).for_each(|(w, m)| *w -= steps * m);
+        let shift: f64 = weights.iter().zip(&self.mean).map(|(w, m)| w * m).sum();
+        thresholds.iter_mut().for_each(|b| *b += shift);
+        Planes { weights, thresholds }
+    }
+}
+
 impl<'a> Perceptron<'a> {
-    fn new(data: &'a Dataset, grading: &'a Grading, units: &FeatureUnits) -> Self {
+    fn new(data: &'a Dataset, grading: &'a Grading, weights: Vec<f64>, scale: bool) -> Self {
+        let units = if scale { FeatureUnits::deviations(data) } else { FeatureUnits::default() };
         let pace = units.in_data_units(&units.in_data_units(&vec![1.0; data.width()])).into_owned();
         let zero =
             Planes { weights: vec![0.0; data.width()], thresholds: vec![0.0; grading.grades.len() - 1] };
-        Perceptron { data, grading, pace, now: zero.clone(), late: zero, seen: 0 }
+        let standard = if scale { Standard::of(data, &pace) } else { Standard::default() };
+        Perceptron { data, grading, weights, pace, standard, now: zero.clone(), late: zero, seen: 0 }
     }
 
     /// One pass over the documents in `order`; the number of mistakes, or `None` if it was asked to stop.
@@ -142,15 +202,17 @@ impl<'a> Perceptron<'a> {
     /// Learns from one document; returns whether its grade was predicted wrong.
     fn see(&mut self, document: usize) -> bool {
         let (row, rank) = (self.data.row(document), self.grading.ranks[document]);
-        let score = row.dot(&self.now.weights);
+        let product = if self.standard.mean.is_empty() { 0.0 } else { row.dot(&self.standard.paced_mean) };
+        let score = row.dot(&self.now.weights) + self.standard.correction(product);
         let mistaken = self.now.thresholds.partition_point(|b| *b <= score) != rank;
         if mistaken {
-            let push = self.move_thresholds(score, rank, self.grading.weights[document]);
+            let push = self.move_thresholds(score, rank, self.weights[document]);
             for (column, x) in row.iter().filter(|(_, x)| !x.is_nan()) {
                 let step = push * self.pace[column] * f64::from(x);
                 self.now.weights[column] += step;
                 self.late.weights[column] += step * self.seen as f64;
             }
+            self.standard.step(push, product, self.seen);
         }
         self.seen += 1;
         mistaken
@@ -175,8 +237,9 @@ impl<'a> Perceptron<'a> {
     }
 
     fn planes(&self, averaged: bool) -> Planes {
+        let (steps, late_steps) = self.standard.steps;
         if !averaged || self.seen == 0 {
-            return self.now.clone();
+            return self.standard.in_data_units(self.now.clone(), steps);
         }
         let mean = |now: &[f64], late: &[f64]| -> Vec<f64> {
             now.iter().zip(late).map(|(now, late)| now - late / self.seen as f64).collect()
@@ -185,7 +248,8 @@ impl<'a> Perceptron<'a> {
         let mut thresholds = mean(&self.now.thresholds, &self.late.thresholds);
         // The mean of ordered thresholds is ordered, up to rounding.
         thresholds.sort_by(f64::total_cmp);
-        Planes { weights, thresholds }
+        let planes = Planes { weights, thresholds };
+        self.standard.in_data_units(planes, steps - late_steps / self.seen as f64)
     }
 }
 

@@ -8,14 +8,17 @@
 //! under it the worst ranking puts all non-relevant documents above the lowest relevant one. Unless no
 //! relevant document scores below the mean of the non-relevant ones, the loss is above that of `w = 0`, which
 //! is then the exact optimum (as on OHSUMED and ClueWeb09, at any C). Therefore φ_po is the default.
+//!
+//! The first relevant document of a long list says little about the others, so by default the loss is the mean
+//! over random subsets of a query's documents; `documents = 0` is the paper's problem.
 
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::learners::parameters::check_above_zero;
+use crate::learners::parameters::{check_above_zero, check_sets};
 use crate::learners::{LinearParameters, LossKind, LossLearner, ScorerKind};
-use crate::losses::QueryLoss;
 use crate::losses::structured::{MrrPairSearch, MrrSearch, StructuredHinge};
+use crate::losses::{QueryLoss, Subsampled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +32,10 @@ pub struct SvmMrr {
     pub k: usize,
     /// Features of a ranking: `pair-order` (each relevant document against each non-relevant one) or `first-good` (the first relevant document against the non-relevant ones above it).
     pub map: MrrMap,
+    /// Documents in each random subset of a query that the loss is computed on, at least 2; 0 for all documents.
+    pub documents: usize,
+    /// Random subsets per query, at least 1.
+    pub draws: usize,
 }
 
 /// The features of a ranking.
@@ -54,7 +61,7 @@ impl MrrMap {
 impl Default for SvmMrr {
     fn default() -> Self {
         let map = MrrMap::PairOrder;
-        SvmMrr { threshold: 1.0, k: 0, map }
+        SvmMrr { threshold: 1.0, k: 0, map, documents: 5, draws: 100 }
     }
 }
 
@@ -70,10 +77,12 @@ impl LossLearner for SvmMrr {
     type Linear = LinearParameters;
 
     fn check(&self, _: ScorerKind) -> Result<()> {
+        check_sets(self.documents, self.draws)?;
         check_above_zero("threshold", self.threshold.into())
     }
 
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(LossKind::Convex(self.map.hinge(self.threshold, self.k)))
+        let loss = self.map.hinge(self.threshold, self.k);
+        Ok(LossKind::Convex(Box::new(Subsampled { loss, documents: self.documents, draws: self.draws })))
     }
 }
