@@ -31,7 +31,7 @@ const WAYS: [(&str, &str); 9] = [
     ("lambda-mart", ""),
     ("mart", "bagging = 0.5\ntree_features = 0.6\nsplit_features = 0.7"),
     ("lambda-mart", "drop = 0.3"),
-    ("gb-rank", "bagging = 0.7"),
+    ("gb-rank", "bagging = 0.7\ninitial_iterations = 4"),
     ("mcrank", "classes = 'ordinal'\ndrop = 0.2"),
     ("svm-map", "scorer = 'trees'"),
     ("rank-boost", "step = 'exact'"),

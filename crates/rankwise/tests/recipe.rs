@@ -67,12 +67,12 @@ fn validation_data_with_more_numbered_features_widens_the_training_data() {
 fn custom_losses_and_metrics_go_through_the_recipe() {
     let (train, valid) = (data(1, 6), data(2, 6));
     let loss =
-        || CustomLoss::new("mine", |_| Ok(LossKind::Smooth(Box::new(PairLogistic { sum: PairSum::Total }))));
+        || CustomLoss::new("mine", |_| Ok(LossKind::Smooth(Box::new(PairLogistic { sum: PairSum::Mean }))));
     for (scorer, set) in [("linear", "c = 0.001"), ("trees", "iterations = 6"), ("network", "epochs = 2")] {
         let set: toml::Table = set.parse().unwrap();
         let metric = || parse("ndcg@10", &Conventions::default()).unwrap().into();
         let custom = Recipe::custom(loss()).scorer(scorer).set_all(set.clone()).custom_metric(metric());
-        let listed = Recipe::new("rank-net").scorer(scorer).set_all(set);
+        let listed = Recipe::new("rank-net").scorer(scorer).set("sum", "mean").set_all(set);
         let (custom, listed) = (fit(&custom, &train, Some(&valid)), fit(&listed, &train, Some(&valid)));
         assert_eq!(custom.model, listed.model, "{scorer}");
         assert_eq!((custom.learner.name.as_str(), custom.metric.as_str()), ("mine", "ndcg@10"));
