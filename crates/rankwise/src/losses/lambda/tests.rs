@@ -339,7 +339,7 @@ fn a_long_query_can_be_stopped() {
     let labels: Vec<f32> = (0..n).map(|i| (i % 3) as f32).collect();
     let scores: Vec<f64> = (0..n).map(|i| f64::from((i * 37 % 101) as u32)).collect();
     let query = ScoredQuery { labels: &labels, scores: &scores, seed: 0 };
-    let (mut loss, stop) = (Lambda::of_lambda_loss(), crate::watch::Stop::default());
+    let (mut loss, stop) = (Lambda::of_lambda_loss(), Stop::default());
     loss.set_stop(&stop);
     stop.request();
     let mut gradient = vec![f64::NAN; n];
