@@ -121,7 +121,7 @@ impl<'a> RankedQuery<'a> {
         let mut swaps = Swaps::new(self.loss.settings.metric, &self.gains, top, |place| discounts.at(place));
         let mut changes = vec![0.0; self.scores.len()];
         for a in (0..top).rev() {
-            if n > LONG && a % ROWS == 0 && self.loss.stop.requested() {
+            if n > LONG && (top - 1 - a).is_multiple_of(ROWS) && self.loss.stop.requested() {
                 return;
             }
             let Some(row) = swaps.row(a) else { continue };
