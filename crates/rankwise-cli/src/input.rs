@@ -28,7 +28,7 @@ pub(crate) struct Input {
     layout: InputLayout,
 
     /// Most memory for empty columns and the zeros of dense rows, in GiB
-    #[arg(long, value_name = "GIB", default_value_t = 4.0, value_parser = gibibytes)]
+    #[arg(long, value_name = "GIB", default_value_t = 1.0, value_parser = gibibytes)]
     memory_limit: f64,
 
     /// Column with the label in tables (CSV, TSV, Parquet). Default: `label` or a common name

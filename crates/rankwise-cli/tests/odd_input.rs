@@ -196,7 +196,7 @@ fn a_mistyped_feature_number_costs_no_gigabytes() {
     ] {
         let error = place.fails(arguments);
         assert!(error.contains("the highest feature id is 16777216"), "{arguments:?}: {error}");
-        assert!(error.contains("memory limit of 4.0 GiB") && error.contains("--memory-limit"), "{error}");
+        assert!(error.contains("memory limit of 1.0 GiB") && error.contains("--memory-limit"), "{error}");
     }
     assert!(place.fails(&["stats", "h.txt", "--memory-limit", "0"]).contains("above 0"));
     let wide = "1 qid:1 1:1 300000:1\n0 qid:1 2:1\n";

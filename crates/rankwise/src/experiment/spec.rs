@@ -164,7 +164,7 @@ pub struct DataSpec {
     pub source: Option<String>,
     /// The number of the first feature in LETOR text; detected when not given.
     pub first_id: Option<u32>,
-    /// Most memory for empty columns and the zeros of dense rows, in GiB; 4 when not given.
+    /// Most memory for empty columns and the zeros of dense rows, in GiB; 1 when not given.
     pub memory_limit: Option<f64>,
 }
 

@@ -44,7 +44,7 @@ pub struct ReadOptions {
     pub layout: Layout,
     /// Which columns of CSV, TSV and Parquet files are not features.
     pub columns: ColumnRoles,
-    /// Memory in bytes, 4 GiB by default, that may be spent on what the data does not have: columns that are empty but
+    /// Memory in bytes, 1 GiB by default, that may be spent on what the data does not have: columns that are empty but
     /// for a few values, and zeros of dense rows. Data that needs more is refused. It guards against a mistyped feature
     /// id, since statistics and training take memory for every column up to the highest id.
     pub memory_limit: u64,
@@ -58,7 +58,7 @@ impl Default for ReadOptions {
             first_id: None,
             layout: Layout::Auto,
             columns: ColumnRoles::default(),
-            memory_limit: 4 << 30,
+            memory_limit: 1 << 30,
         }
     }
 }
