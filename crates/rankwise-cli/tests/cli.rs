@@ -320,7 +320,10 @@ fn mistakes_are_explained_in_a_sentence_with_exit_code_2() {
         ("eval split.txt data.txt", "split.txt is a data file"),
         ("eval empty.txt data.txt", "empty.txt is empty"),
         ("eval letter.txt data.txt", "letter.txt is of an unknown format"),
-        ("eval forest.xml data.txt", "ranklib, which Rankwise writes but does not read"),
+        (
+            "eval forest.xml data.txt",
+            "forest.xml cannot be used as a model: it does not begin with <ensemble>",
+        ),
         ("eval three.scores judged.qrels", "qrels go with TREC runs"),
         ("eval other.run data.txt", "convert data.txt OUT.qrels"),
         ("eval three.scores data.txt --complete", "--complete is for TREC runs"),
@@ -534,7 +537,9 @@ fn starting_over_waits_for_a_run_that_is_writing() {
 #[test]
 fn the_demo_ends_with_a_leaderboard_and_a_report() {
     let place = Place::new();
-    let text = place.ok("demo");
+    let output = place.run("demo");
+    check_plain_and_narrow("demo", &output);
+    let text = text(&output.stdout);
     assert!(text.contains("regression") && text.contains("coordinate-ascent"), "{text}");
     assert!(text.contains("report: rankwise-demo/report.html"), "{text}");
     assert!(place.read("rankwise-demo/report.html").starts_with("<!"));
@@ -709,19 +714,19 @@ fn tables_fit_80_columns_and_have_no_colours_in_a_pipe() {
         "prepare data.txt -o clean.txt --clean papers",
         "study",
         "study c-path --train data.txt --test data.txt --values 0.1,1 -o study",
-        "demo",
     ] {
-        let output = place.run(arguments);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(!text(&output.stderr).contains('\u{1b}'), "rankwise {arguments} colours its notes");
-        for line in text(&output.stdout).lines() {
-            assert!(
-                line.chars().count() <= 80,
-                "rankwise {arguments}: {} wide: {line}",
-                line.chars().count()
-            );
-            assert!(!line.contains('\u{1b}'), "rankwise {arguments} colours a pipe: {line}");
-        }
+        check_plain_and_narrow(arguments, &place.run(arguments));
+    }
+}
+
+/// Lines of at most 80 characters, without colours.
+fn check_plain_and_narrow(arguments: &str, output: &Output) {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains('\u{1b}'), "rankwise {arguments} colours its notes");
+    for line in text(&output.stdout).lines() {
+        let width = line.chars().count();
+        assert!(width <= 80, "rankwise {arguments}: {width} wide: {line}");
+        assert!(!line.contains('\u{1b}'), "rankwise {arguments} colours a pipe: {line}");
     }
 }
 

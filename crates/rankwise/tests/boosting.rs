@@ -203,7 +203,7 @@ fn a_checkpoint_of_something_else_or_damaged_is_refused() {
         std::fs::write(&checkpoint.path, damaged).unwrap();
         assert!(tried(WAYS[0], &train).contains("damaged"));
     }
-    std::fs::write(&checkpoint.path, b"\xff\xfe not text").unwrap();
+    std::fs::write(&checkpoint.path, b"\x80\x81 not text").unwrap();
     assert!(tried(WAYS[0], &train).contains("not a checkpoint or is damaged"));
     std::fs::write(&checkpoint.path, b"\x1f\x8b\x08\0\0\0").unwrap();
     assert!(tried(WAYS[0], &train).contains("cannot be read"));

@@ -211,12 +211,16 @@ fn data_that_a_format_would_change_are_refused_and_no_file_is_left() {
     );
     let error = refusal("a.txt", |p| p.document_ids = Some(["x y", ""].into_iter().collect()));
     assert!(error.contains("document id `x y`"), "{error}");
-    for bad in ["label", "weight", "", " y", "x"] {
+    for bad in ["label", "", " y", "x"] {
         let data = Dataset::new(two_columns(Some(["x", bad]))).unwrap();
         let error = write(&data, &folder.path().join("a.csv"), None).unwrap_err();
         assert!(error.to_string().starts_with(&format!("the feature name `{bad}` cannot")), "{error}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    // Readers can be told that this column is a feature, so it is written with a note.
+    let data = Dataset::new(two_columns(Some(["x", "weight"]))).unwrap();
+    let notes = write(&data, &folder.path().join("a.csv"), None).unwrap();
+    assert!(notes[0].starts_with("the feature `weight` has the name of a column"), "{notes:?}");
 }
 
 fn files(texts: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {

@@ -40,7 +40,7 @@ fn a_name_that_leads_out_of_its_directory_is_rejected() {
     for name in ["..", ".", "", "a/b", "../x", "a\\\\b", "a\\nb", "a\\u0000b", &long] {
         let name = format!("name = \"{name}\"\n");
         let message = refusal(&SMALL.replace("name = \"x\"\n", &name));
-        assert!(message.starts_with("x.toml: `name` "), "{message}");
+        assert!(message.starts_with("x.toml:1:1: `name` "), "{message}");
         let message = refusal(&SMALL.replace("name = \"d\"\n", &name));
         assert!(message.contains(": its `name` "), "{message}");
     }
