@@ -12,7 +12,7 @@
 //! J(α) ≤ J(0) + W₊(e^{−α} − 1) + W₋(e^{α} − 1) ,   least at  α = ½ ln(W₊/W₋) ,   J(α) ≤ J(0) − (√W₊ − √W₋)²
 //! ```
 //!
-//! Each rule takes this step, and a round adds the rule of least loss. [`Screen`] finds the few rules that may
+//! Each rule takes this step, and a round adds the rule of least loss. `Screen` finds the few rules that may
 //! be it; their loss is computed exactly. (The loss is bounded, so the minimum of J along a rule is often far
 //! away, where hopeless pairs are given up: a line search learns worse rankings.)
 
