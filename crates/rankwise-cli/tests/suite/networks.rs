@@ -1,49 +1,24 @@
 //! Neural networks from the command line: training, scoring, inspection and refusals.
 
-use std::process::{Command, Stdio};
-use tempfile::TempDir;
+use crate::place::Place;
 
-/// A directory for one test with `train.txt` and `valid.txt`, and commands that run in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = Place(tempfile::tempdir().unwrap());
-        let synth = "synth --shape ohsumed --queries 12 --documents 20 -q";
-        place.ok(&format!("{synth} --seed 1 -o train.txt"));
-        place.ok(&format!("{synth} --seed 2 -o valid.txt"));
-        place
-    }
-
-    fn run(&self, arguments: &str) -> (Option<i32>, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
-        let output = command.output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
-    }
-
-    fn ok(&self, arguments: &str) -> String {
-        let (code, stdout, stderr) = self.run(arguments);
-        assert_eq!(code, Some(0), "{arguments}: {stderr}");
-        stdout
-    }
-
-    fn fails(&self, arguments: &str) -> String {
-        let (code, _, stderr) = self.run(arguments);
-        assert_eq!(code, Some(2), "{arguments}");
-        stderr
-    }
+/// A place with `train.txt` and `valid.txt`.
+fn place() -> Place {
+    let place = Place::new();
+    let synth = "synth --shape ohsumed --queries 12 --documents 20 -q";
+    place.ok(&format!("{synth} --seed 1 -o train.txt"));
+    place.ok(&format!("{synth} --seed 2 -o valid.txt"));
+    place
 }
 
 #[test]
 fn a_network_is_trained_scored_and_inspected() {
-    let place = Place::new();
+    let place = place();
     let train =
         "train svm-ndcg --scorer mlp --train train.txt --valid valid.txt --set epochs=4 --set layers=12-6";
     place.ok(&format!("{train} --threads 1 -o one.json"));
     place.ok(&format!("{train} --threads 2 -o two.json"));
-    let bytes = |name: &str| std::fs::read(place.0.path().join(name)).unwrap();
+    let bytes = |name: &str| std::fs::read(place.directory().join(name)).unwrap();
     assert!(bytes("one.json") == bytes("two.json"));
     let documents = String::from_utf8(bytes("valid.txt")).unwrap().lines().count();
     assert_eq!(place.ok("score one.json valid.txt").lines().count(), documents);
@@ -61,7 +36,7 @@ fn a_network_is_trained_scored_and_inspected() {
 
 #[test]
 fn help_shows_the_parameters_of_a_network() {
-    let place = Place(tempfile::tempdir().unwrap());
+    let place = Place::new();
     assert!(place.ok("train --help").contains("network"));
     assert!(place.ok("learners svm-ndcg").contains("`network`"));
     let printed = place.ok("learners svm-ndcg --scorer mlp");
@@ -76,7 +51,7 @@ fn help_shows_the_parameters_of_a_network() {
 
 #[test]
 fn what_a_network_cannot_do_is_refused_in_a_sentence() {
-    let place = Place::new();
+    let place = place();
     let train = "train regression --scorer mlp --train train.txt -o m.json";
     let error = place.fails(&format!("{train} --checkpoint state.json"));
     assert!(error.contains("regression with scorer network cannot start from a model"), "{error}");
@@ -91,9 +66,9 @@ fn what_a_network_cannot_do_is_refused_in_a_sentence() {
 
 #[test]
 fn input_files_are_never_overwritten() {
-    let place = Place::new();
+    let place = place();
     place.ok("train list-net --train train.txt -o model.json");
-    let before = |name: &str| std::fs::read(place.0.path().join(name)).unwrap();
+    let before = |name: &str| std::fs::read(place.directory().join(name)).unwrap();
     let (model, data) = (before("model.json"), before("valid.txt"));
     for command in [
         "score model.json valid.txt -o model.json",
@@ -113,7 +88,7 @@ fn input_files_are_never_overwritten() {
 
 #[test]
 fn a_diverging_network_is_an_error_and_not_saved() {
-    let place = Place::new();
+    let place = place();
     let train = "train list-net --scorer mlp --train train.txt --set solver=sgd --set rate=1e9";
     for more in ["", " --valid valid.txt", " --set layers=8 --valid valid.txt"] {
         let printed = place.fails(&format!("{train}{more} -o m.json"));
@@ -125,18 +100,18 @@ fn a_diverging_network_is_an_error_and_not_saved() {
     // Scores that are not even numbers.
     let printed = place.fails("train rank-net --scorer network --train train.txt --set rate=1e30 -o m.json");
     assert!(printed.contains("diverged") && printed.contains("try a smaller learning_rate"), "{printed}");
-    assert!(!place.0.path().join("m.json").exists());
+    assert!(!place.directory().join("m.json").exists());
 }
 
 #[test]
 fn a_forgotten_scorer_and_useless_validation_queries_are_reported() {
-    let place = Place::new();
+    let place = place();
     let printed = place.fails("train list-net --set layers=8 --train train.txt -o m.json");
     assert!(printed.contains("--scorer network"), "{printed}");
-    let text = std::fs::read_to_string(place.0.path().join("valid.txt")).unwrap();
+    let text = std::fs::read_to_string(place.directory().join("valid.txt")).unwrap();
     let idle: String = text.lines().map(|line| format!("0{}\n", &line[1..])).collect();
-    std::fs::write(place.0.path().join("idle.txt"), idle).unwrap();
-    let (code, _, printed) =
-        place.run("train list-net --scorer mlp --set epochs=2 --train train.txt --valid idle.txt -o m.json");
-    assert!(code == Some(0) && printed.contains("nothing was chosen"), "{printed}");
+    std::fs::write(place.directory().join("idle.txt"), idle).unwrap();
+    let (code, _, printed) = place
+        .outcome("train list-net --scorer mlp --set epochs=2 --train train.txt --valid idle.txt -o m.json");
+    assert!(code == 0 && printed.contains("nothing was chosen"), "{printed}");
 }

@@ -1,82 +1,10 @@
 //! Whole commands as users run them: what they print and how they fail.
 
+use crate::place::{Place, text};
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
-
-const BINARY: &str = env!("CARGO_BIN_EXE_rankwise");
-
-/// A directory for one test, and commands that run in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Place(tempfile::tempdir().unwrap())
-    }
-
-    /// A place with `data.txt`, 30 small queries.
-    fn with_data() -> Self {
-        let place = Place::new();
-        place.ok("synth --shape ohsumed --queries 30 --documents 20 --features 8 -o data.txt");
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(BINARY);
-        command.args(arguments.split_whitespace()).current_dir(self.0.path());
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.command(arguments).stdin(Stdio::null()).output().unwrap()
-    }
-
-    /// Standard output of a command that must succeed.
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "rankwise {arguments}: {}", text(&output.stderr));
-        text(&output.stdout)
-    }
-
-    /// Standard error of a command that must fail with exit code 2 and print no result.
-    fn fails(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "rankwise {arguments}: {}", text(&output.stderr));
-        assert!(output.stdout.is_empty(), "rankwise {arguments} printed {}", text(&output.stdout));
-        text(&output.stderr)
-    }
-
-    fn json(&self, arguments: &str) -> serde_json::Value {
-        serde_json::from_str(&self.ok(arguments)).unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(self.0.path())
-            .unwrap()
-            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
 
 #[test]
 fn from_data_to_a_comparison() {
@@ -454,10 +382,10 @@ fn query_weights_count_alike_in_every_command() {
         };
         (from..from + 6).map(of_query).collect()
     };
-    place.write("test.csv", &format!("label,qid,weight,x\n{}", rows(1)));
-    place.write("train.csv", &format!("label,qid,weight,x\n{}", rows(7)));
-    place.write("down.scores", &"3\n2\n1\n".repeat(6));
-    place.write("up.scores", &"1\n2\n3\n".repeat(6));
+    place.write("test.csv", format!("label,qid,weight,x\n{}", rows(1)));
+    place.write("train.csv", format!("label,qid,weight,x\n{}", rows(7)));
+    place.write("down.scores", "3\n2\n1\n".repeat(6));
+    place.write("up.scores", "1\n2\n3\n".repeat(6));
     // With even numbers the first document is not relevant: MRR is 1/2 instead of 1 for the scores going down.
     let weight = |q: f64| 1.0 + q * q;
     let total: f64 = (1..=6).map(|q| weight(q.into())).sum();
@@ -501,7 +429,7 @@ fn query_weights_count_alike_in_every_command() {
 fn data_is_scaled_before_it_is_cleaned() {
     let place = Place::new();
     let query = |q: usize| format!("1 qid:{q} 1:100 2:101\n0 qid:{q} 1:101 2:100\n0 qid:{q} 1:100 2:100\n");
-    place.write("data.txt", &(1..=6).map(query).collect::<String>());
+    place.write("data.txt", (1..=6).map(query).collect::<String>());
     let prepared = place.json("prepare data.txt --normalize min-max --clean papers -o clean.txt --json");
     assert_eq!((&prepared["documents"], &prepared["queries"]), (&12.into(), &6.into()));
     assert_eq!(prepared["cleaning"]["steps"][0]["documents"], 6, "rows of zeros after scaling");
@@ -529,7 +457,7 @@ fn starting_over_waits_for_a_run_that_is_writing() {
     drop(file);
     place.ok("run e.toml --fresh");
     assert_ne!(place.read("results/e/journal.jsonl"), before, "times differ");
-    place.write("out.toml", &experiment.replace("\"e\"", "\"..\""));
+    place.write("out.toml", experiment.replace("\"e\"", "\"..\""));
     assert!(place.fails("run out.toml").contains("`name` is a directory that exists already"));
     assert!(!place.path("findings.json").exists());
 }
@@ -585,11 +513,11 @@ fn the_exit_code_of_an_experiment_shows_whether_all_went_well() {
              [[expect]]\nsystem = \"regression\"\nmetric = \"ndcg@10\"\nvalue = {value}\nwithin = 0.5\n"
         )
     };
-    place.write("good.toml", &expect("0.5"));
-    place.write("bad.toml", &expect("7.0"));
+    place.write("good.toml", expect("0.5"));
+    place.write("bad.toml", expect("7.0"));
     place.write(
         "unknown.toml",
-        &expect("0.5").replace("selection", "").replace("name = \"e\"", "name = \"e\"\nmetric = \"map\""),
+        expect("0.5").replace("selection", "").replace("name = \"e\"", "name = \"e\"\nmetric = \"map\""),
     );
     place.ok("run good.toml");
     assert!(place.path("results/e/report.html").exists());
@@ -790,5 +718,5 @@ fn eval_reproduces_the_letor_script() {
 #[test]
 fn the_demos_experiment_is_the_one_in_experiments() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/quick.toml");
-    assert_eq!(fs::read_to_string(file).unwrap(), include_str!("../demo/quick.toml"));
+    assert_eq!(fs::read_to_string(file).unwrap(), include_str!("../../demo/quick.toml"));
 }

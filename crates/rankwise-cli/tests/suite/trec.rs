@@ -1,9 +1,7 @@
 //! TREC files as users of trec_eval and ranx have them: evaluation, comparison and fusion of runs.
 
-use serde_json::Value;
+use crate::place::{Place, text};
 use std::fs;
-use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
 
 /// Topic 2 has a document that was pooled but not judged, and topic 3 nothing relevant.
 const QRELS: &str = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 b -1\n3 0 a 0\n";
@@ -14,48 +12,19 @@ const FIRST: &str = "1 Q0 b 1 2.0 one\n1 Q0 c 2 2.0 one\n1 Q0 a 3 1.0 one\n\
 const SECOND: &str =
     "1 Q0 a 1 3.0 two\n1 Q0 c 2 2.0 two\n2 Q0 a 1 2.0 two\n2 Q0 b 2 1.0 two\n3 Q0 b 1 1.0 two\n";
 
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = Place(tempfile::tempdir().unwrap());
-        for (name, text) in [("qrels.txt", QRELS), ("one.run", FIRST), ("two.run", SECOND)] {
-            fs::write(place.0.path().join(name), text).unwrap();
-        }
-        place
+/// A place with qrels and two runs.
+fn place() -> Place {
+    let place = Place::new();
+    for (name, text) in [("qrels.txt", QRELS), ("one.run", FIRST), ("two.run", SECOND)] {
+        place.write(name, text);
     }
-
-    fn run(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path());
-        command.stdin(Stdio::null()).output().unwrap()
-    }
-
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "rankwise {arguments}: {}", text(&output.stderr));
-        text(&output.stdout)
-    }
-
-    fn fails(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "rankwise {arguments}: {}", text(&output.stderr));
-        text(&output.stderr)
-    }
-
-    fn json(&self, arguments: &str) -> Value {
-        serde_json::from_str(&self.ok(arguments)).unwrap()
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    place
 }
 
 /// By hand. MRR of topic 1 is 1 if the tie goes to `c`, and 1/2 if it goes to `b`.
 #[test]
 fn runs_are_evaluated_as_trec_eval_does_unless_asked_otherwise() {
-    let place = Place::new();
+    let place = place();
     let mean = |arguments: &str| place.json(arguments)["means"]["mrr"].as_f64().unwrap();
     assert_eq!(mean("eval one.run qrels.txt --metrics mrr --json"), (1.0 + 0.5) / 3.0);
     let by_input = mean("eval one.run qrels.txt --metrics mrr --convention ties=input --json");
@@ -74,7 +43,7 @@ fn runs_are_evaluated_as_trec_eval_does_unless_asked_otherwise() {
 /// By hand, in the form of `trec_eval -q`.
 #[test]
 fn values_are_printed_as_trec_eval_prints_them() {
-    let place = Place::new();
+    let place = place();
     let found = place.ok(
         "eval one.run qrels.txt --format trec --per-query --metrics num_q,num_rel_ret,recip_rank,P_2,ndcg_cut_1,judged@2",
     );
@@ -112,7 +81,7 @@ fn values_are_printed_as_trec_eval_prints_them() {
 
 #[test]
 fn counts_are_added_up() {
-    let place = Place::new();
+    let place = place();
     let found = place.json("eval one.run qrels.txt --metrics num_ret,num_rel,map --json");
     assert_eq!(found["totals"], serde_json::json!({ "num-ret": 6, "num-rel": 3 }));
     assert_eq!(found["means"]["num-ret"], 2.0);
@@ -123,7 +92,7 @@ fn counts_are_added_up() {
 /// By hand: the first run has MRR 1, 1/2 and 0, the second 1, 1 and 0; in P@1 they have 1, 0, 0 and 1, 1, 0.
 #[test]
 fn runs_are_compared_by_several_metrics_with_qrels_first() {
-    let place = Place::new();
+    let place = place();
     let found = place.json("compare qrels.txt one.run two.run --metrics mrr,P_1 --per-query --json");
     assert_eq!((&found["metric"], &found["queries"]), (&"mrr".into(), &3.into()));
     let by_metric = found["by_metric"].as_array().unwrap();
@@ -147,7 +116,7 @@ fn runs_are_compared_by_several_metrics_with_qrels_first() {
 /// By hand: `a` is third and first in topic 1, `c` first and second, `b` second.
 #[test]
 fn runs_are_fused() {
-    let place = Place::new();
+    let place = place();
     let fused = place.ok("fuse one.run two.run --k 1 --tag both");
     let first: Vec<&str> = fused.lines().take(3).collect();
     assert_eq!(
@@ -155,7 +124,7 @@ fn runs_are_fused() {
         ["1 Q0 c 1 0.8333333333333333 both", "1 Q0 a 2 0.75 both", "1 Q0 b 3 0.3333333333333333 both",]
     );
     place.ok("fuse one.run two.run --method comb-mnz --normalize max --depth 1 -o fused.run");
-    let written = fs::read_to_string(place.0.path().join("fused.run")).unwrap();
+    let written = fs::read_to_string(place.directory().join("fused.run")).unwrap();
     // a: 1/2 + 1 in two runs; b: 1 in one; c: 1 + 2/3 in two.
     assert!(written.starts_with("1 Q0 c 1 3.333333333333333"), "{written}");
     assert_eq!(written.lines().count(), 3);
@@ -170,7 +139,7 @@ fn runs_are_fused() {
         let found = place.fails(arguments);
         assert!(found.contains(message), "{arguments}: {found}");
     }
-    fs::write(place.0.path().join("short.run"), "1 Q0 a 1 1.0 s\n").unwrap();
+    fs::write(place.directory().join("short.run"), "1 Q0 a 1 1.0 s\n").unwrap();
     let output = place.run("fuse one.run short.run");
     assert!(text(&output.stderr).contains("2 topics are missing from some of the runs"));
 }

@@ -1,53 +1,21 @@
 //! Boosted trees from the command line: resuming after a kill, continuing from a model, and refusals.
 
+use crate::place::Place;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
-/// A directory for one test with `train.txt`, and commands that run in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new(queries: usize) -> Self {
-        let place = Place(tempfile::tempdir().unwrap());
-        let synth = format!("synth --shape ohsumed --queries {queries} --documents 60 -q -o train.txt");
-        place.ok(&synth);
-        place
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.command(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn fails(&self, arguments: &str) -> String {
-        let output = self.command(arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments}");
-        String::from_utf8(output.stderr).unwrap()
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap()
-    }
+/// A place with `train.txt`.
+fn place(queries: usize) -> Place {
+    let place = Place::new();
+    place.ok(&format!("synth --shape ohsumed --queries {queries} --documents 60 -q -o train.txt"));
+    place
 }
 
 /// Killed as soon as there is a checkpoint, again and again, it still ends with the bytes of one run.
 #[test]
 fn killed_training_resumes_and_ends_with_the_same_bytes() {
-    let place = Place::new(60);
+    let place = place(60);
     let train = "train lambda-mart --train train.txt --set rounds=150 --set bagging=0.7 --set drop=0.05";
     place.ok(&format!("{train} -o whole.json"));
     let killable = format!("{train} --checkpoint state.json --checkpoint-every 1 --threads 1 -o m.json");
@@ -77,7 +45,7 @@ fn killed_training_resumes_and_ends_with_the_same_bytes() {
 
 #[test]
 fn training_continues_from_a_model_and_trees_learn_any_loss() {
-    let place = Place::new(20);
+    let place = place(20);
     place.ok("train mart --train train.txt --set rounds=6 -o six.json");
     place.ok("train mart --train train.txt --set rounds=3 -o three.json");
     place.ok("train mart --train train.txt --set rounds=3 --start three.json -o both.json");
@@ -91,7 +59,7 @@ fn training_continues_from_a_model_and_trees_learn_any_loss() {
 
 #[test]
 fn an_output_that_would_replace_an_input_is_refused() {
-    let place = Place::new(5);
+    let place = place(5);
     let data = place.bytes("train.txt");
     let error = place.fails("train mart --train train.txt -o ./train.txt");
     assert!(error.contains("both train.txt"), "{error}");
@@ -107,7 +75,7 @@ fn an_output_that_would_replace_an_input_is_refused() {
 
 #[test]
 fn models_of_other_tools_are_read_and_written() {
-    let place = Place(tempfile::tempdir().unwrap());
+    let place = Place::new();
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/interchange");
     let data = "1 qid:1 1:0.5 2:1 3:0 4:nan 5:2\n0 qid:1 1:-0.5 2:0 3:1e-30 4:1 5:0\n0 qid:2 1:2\n";
     fs::write(place.path("data.txt"), data).unwrap();

@@ -1,12 +1,13 @@
 //! Tab completion, as the shells do it.
 
+use crate::place::BINARY;
 use rankwise::learners::LEARNERS;
 use rankwise::metrics::PRESETS;
 use std::path::Path;
 use std::process::Command;
 
 fn script(shell: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_rankwise")).args(["completions", shell]).output().unwrap();
+    let output = Command::new(BINARY).args(["completions", shell]).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{shell}");
     String::from_utf8(output.stdout).unwrap()
 }

@@ -1,83 +1,8 @@
 //! Data, arguments and file names as strangers have them: tables of pandas, mistakes and hostile files.
 
+use crate::place::{BINARY, Place, text};
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
-
-const BINARY: &str = env!("CARGO_BIN_EXE_rankwise");
-
-/// A directory for one test, and commands that run in it.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        Place(tempfile::tempdir().unwrap())
-    }
-
-    /// A place with `data.txt`, 12 small queries.
-    fn with_data() -> Self {
-        let place = Place::new();
-        place.ok(&[
-            "synth",
-            "--shape",
-            "ohsumed",
-            "--queries",
-            "12",
-            "--documents",
-            "8",
-            "--features",
-            "4",
-            "-o",
-            "data.txt",
-        ]);
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(BINARY);
-        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    /// Standard output and standard error of a command that must succeed.
-    fn both(&self, arguments: &[&str]) -> (String, String) {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "rankwise {arguments:?}: {}", text(&output.stderr));
-        (text(&output.stdout), text(&output.stderr))
-    }
-
-    fn ok(&self, arguments: &[&str]) -> String {
-        self.both(arguments).0
-    }
-
-    /// Standard error of a command that must fail with exit code 2.
-    fn fails(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "rankwise {arguments:?}: {}", text(&output.stderr));
-        text(&output.stderr)
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use std::process::Command;
 
 /// What `DataFrame.to_csv` writes of a table with a date, a text, truth values and a weight per document.
 const PANDAS: &str = "\
@@ -166,7 +91,7 @@ fn the_output_is_looked_at_before_the_work() {
         let error = place.fails(arguments);
         assert!(error.contains(expected), "{arguments:?}: {error}");
     }
-    let left: Vec<_> = fs::read_dir(place.0.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(place.directory()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
@@ -178,7 +103,7 @@ fn validation_queries_that_are_training_queries_are_noticed() {
     let train = |valid: &str| {
         place.both(&["train", "regression", "--train", "parts/train.txt", "--valid", valid, "-o", "m.json"]).1
     };
-    assert!(train("copy.txt").contains("6 of 6 validation queries are also training queries"));
+    assert!(train("copy.txt").contains("15 of 15 validation queries are also training queries"));
     assert!(!train("parts/test.txt").contains("also training queries"));
 }
 
@@ -211,8 +136,8 @@ fn numbers_out_of_range_are_refused() {
     place.ok(&["train", "regression", "--train", "data.txt", "-o", "m.json"]);
     let huge = "18446744073709551615";
     for (arguments, expected) in [
-        (&["split", "data.txt", "-o", "p", "--folds", huge][..], "12 queries cannot be split"),
-        (&["split", "data.txt", "-o", "p", "--folds", "1000000000"], "12 queries cannot be split"),
+        (&["split", "data.txt", "-o", "p", "--folds", huge][..], "30 queries cannot be split"),
+        (&["split", "data.txt", "-o", "p", "--folds", "1000000000"], "30 queries cannot be split"),
         (&["split", "data.txt", "-o", "p", "--parts", huge], "at most the number of queries"),
         (
             &[
@@ -268,7 +193,7 @@ fn file_names_that_are_not_utf_8_are_written_and_reported() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["model"], "m\u{fffd}.json");
-    assert!(place.0.path().join(name).exists());
+    assert!(place.directory().join(name).exists());
     place.write("e.toml", "name = \"e\"\n[[data]]\nname = \"d\"\nfiles = [\"data.txt\"]\nk = 3\n[[learner]]\nname = \"regression\"\n");
     let output = place.command(&["run", "e.toml", "-o"]).arg(OsStr::from_bytes(b"out\xff")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,11 +1,10 @@
 //! The JSON output of every command has the keys that docs/json.md documents.
 
+use crate::place::Place;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use tempfile::TempDir;
 
 /// A heading of docs/json.md, and commands whose output it documents. Together they print all of its optional keys.
 const COMMANDS: &[(&str, &[&str])] = &[
@@ -94,19 +93,6 @@ source = "by hand"
 const ARBITRARY: [&str; 7] =
     ["means", "totals", "values", "parameters", "model", "normalizer", "empty-except"];
 
-struct Place(TempDir);
-
-impl Place {
-    fn ok(&self, arguments: &str) -> String {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
-        let output = command.output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "rankwise {arguments}: {error}");
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
-
 /// What docs/json.md has under a heading.
 struct Documented {
     keys: BTreeSet<String>,
@@ -161,8 +147,8 @@ fn the_json_output_of_every_command_has_the_documented_keys() {
     let (_, shared) = document.split_once("## Shared objects").unwrap();
     // Objects described in one section appear in others, such as the metrics of `metrics --json`.
     let described: BTreeSet<String> = quoted(shared).chain(["schema".into()]).collect();
-    let place = Place(tempfile::tempdir().unwrap());
-    fs::write(place.0.path().join("e.toml"), EXPERIMENT).unwrap();
+    let place = Place::new();
+    fs::write(place.directory().join("e.toml"), EXPERIMENT).unwrap();
     place.ok("synth --shape ohsumed --queries 12 --documents 15 --features 6 -o data.txt");
     for (heading, commands) in COMMANDS {
         let documented = documented(&document, heading);
@@ -172,7 +158,7 @@ fn the_json_output_of_every_command_has_the_documented_keys() {
             if arguments.starts_with("verify-export") {
                 place.ok("export trees.json --format lightgbm -o trees.txt");
             }
-            let value: Value = serde_json::from_str(&place.ok(arguments)).unwrap();
+            let value: Value = serde_json::from_str(&place.ok(*arguments)).unwrap();
             let objects = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
             assert!(!objects.is_empty(), "{arguments}");
             for object in &objects {
@@ -201,7 +187,7 @@ fn every_heading_of_the_document_is_checked_and_every_command_with_json_has_one(
     let headings: Vec<&str> = document.lines().filter_map(|line| line.strip_prefix("### ")).collect();
     let checked: Vec<&str> = COMMANDS.iter().map(|(heading, _)| *heading).collect();
     assert_eq!(headings, checked);
-    let place = Place(tempfile::tempdir().unwrap());
+    let place = Place::new();
     let help = place.ok("--help");
     let (_, list) = help.split_once("Commands:\n").unwrap();
     let names = list.lines().take_while(|line| line.starts_with("  "));

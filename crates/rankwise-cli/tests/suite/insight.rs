@@ -1,15 +1,10 @@
 //! The commands that explain a model, on models made by hand.
 
+use crate::place::Place;
 use rankwise::data::Columns;
 use rankwise::models::{Combine, LearnerCard, Model, Provenance, Ranker, TreeEnsemble};
 use rankwise::trees::Tree;
-use serde_json::Value;
 use std::fs;
-use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
-
-/// A directory for one test with `data.csv` and models of it, and commands that run in it.
-struct Place(TempDir);
 
 /// Two queries; `age` is missing once.
 const DATA: &str = "label,qid,bm25,age,length\n\
@@ -19,53 +14,22 @@ const DATA: &str = "label,qid,bm25,age,length\n\
     0,b,1,1,20\n\
     1,b,4,5,10\n";
 
-impl Place {
-    fn new() -> Self {
-        let place = Place(tempfile::tempdir().unwrap());
-        fs::write(place.0.path().join("data.csv"), DATA).unwrap();
-        place.save("trees.json", of_trees(0.5, vec![by_hand(), stump()]));
-        place.save("linear.json", Model::linear(vec![2.0, -1.0, 0.0], 0.25));
-        place
-    }
-
-    fn save(&self, name: &str, model: Model) {
-        let names = ["bm25", "age", "length"].map(String::from).to_vec();
-        let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
-        let provenance = Provenance { learner: card, metric: "ndcg@10".into(), ..Provenance::default() };
-        let columns = Columns { first_id: 1, names: Some(names) };
-        let ranker = Ranker::new(model, columns, None, provenance).unwrap();
-        ranker.save(&self.0.path().join(name)).unwrap();
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rankwise"));
-        command.args(arguments.split_whitespace()).current_dir(self.0.path());
-        command.stdin(Stdio::null()).output().unwrap()
-    }
-
-    /// Standard output of a command that must succeed, and that fits a terminal.
-    fn ok(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "rankwise {arguments}: {}", text(&output.stderr));
-        let text = text(&output.stdout);
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        text
-    }
-
-    fn fails(&self, arguments: &str) -> String {
-        let output = self.run(arguments);
-        assert_eq!(output.status.code(), Some(2), "rankwise {arguments}: {}", text(&output.stderr));
-        assert!(output.stdout.is_empty(), "rankwise {arguments} printed {}", text(&output.stdout));
-        text(&output.stderr)
-    }
-
-    fn json(&self, arguments: &str) -> Value {
-        serde_json::from_str(&self.ok(arguments)).unwrap()
-    }
+/// A place with `data.csv` and models of it.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("data.csv", DATA);
+    save(&place, "trees.json", of_trees(0.5, vec![by_hand(), stump()]));
+    save(&place, "linear.json", Model::linear(vec![2.0, -1.0, 0.0], 0.25));
+    place
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+fn save(place: &Place, name: &str, model: Model) {
+    let names = ["bm25", "age", "length"].map(String::from).to_vec();
+    let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
+    let provenance = Provenance { learner: card, metric: "ndcg@10".into(), ..Provenance::default() };
+    let columns = Columns { first_id: 1, names: Some(names) };
+    let ranker = Ranker::new(model, columns, None, provenance).unwrap();
+    ranker.save(&place.path(name)).unwrap();
 }
 
 fn of_trees(base: f64, trees: Vec<Tree>) -> Model {
@@ -111,20 +75,20 @@ fn words(text: &str, start: &str) -> Vec<String> {
 
 #[test]
 fn inspect_describes_trees() {
-    let place = Place::new();
-    let printed = place.ok("inspect trees.json");
+    let place = place();
+    let printed = place.narrow("inspect trees.json");
     assert_eq!(words(&printed, "trees"), ["trees", "2"]);
     assert_eq!(words(&printed, "leaves"), ["leaves", "5"]);
     assert_eq!(words(&printed, "depth"), ["depth", "2"]);
     assert!(printed.contains("2 of 3"));
     assert_eq!(words(&printed, "bm25"), ["bm25", "3.000000", "66.7", "%", "1"]);
     assert_eq!(words(&printed, "age"), ["age", "1.500000", "33.3", "%", "2"]);
-    assert!(place.ok("inspect trees.json --top 1").contains("and 1 more feature: --top 0 shows all"));
+    assert!(place.narrow("inspect trees.json --top 1").contains("and 1 more feature: --top 0 shows all"));
 }
 
 #[test]
 fn inspect_prints_a_tree_that_people_can_read() {
-    let place = Place::new();
+    let place = place();
     let lines: Vec<Vec<String>> = place
         .ok("inspect trees.json --tree 1")
         .lines()
@@ -151,7 +115,7 @@ fn inspect_prints_a_tree_that_people_can_read() {
 
 #[test]
 fn importance_puts_shuffles_beside_gain_and_splits() {
-    let place = Place::new();
+    let place = place();
     let found = place.json("importance trees.json data.csv --metric mrr --repeats 9 --json");
     assert_eq!((&found["metric"], &found["repeats"]), (&"mrr".into(), &9.into()));
     let features = found["features"].as_array().unwrap();
@@ -159,7 +123,7 @@ fn importance_puts_shuffles_beside_gain_and_splits() {
     assert_eq!((&of("bm25")["gain"], &of("age")["splits"]), (&3.0.into(), &2.into()));
     assert_eq!((&of("length")["drop"], &of("length")["deviation"]), (&0.0.into(), &0.0.into()));
     assert!(of("bm25")["drop"].as_f64().unwrap() > 0.0);
-    let printed = place.ok("importance trees.json data.csv --metric mrr --repeats 9 --threads 2");
+    let printed = place.narrow("importance trees.json data.csv --metric mrr --repeats 9 --threads 2");
     assert_eq!(words(&printed, "length"), ["length", "0.0000", "0.0000", "0.000000", "0"]);
     assert!(printed.contains("9 shuffles"));
     assert!(place.json("importance linear.json data.csv --json")["features"][0].get("gain").is_none());
@@ -170,7 +134,7 @@ fn importance_puts_shuffles_beside_gain_and_splits() {
 /// ½·(−1) + ½·1 = 0 with age, 1 with both; so bm25 has ½·(13/16 + 1) and age ½·(3/16 + 3/8). Tree 2 gives age 1/8.
 #[test]
 fn explain_splits_a_score_among_features() {
-    let place = Place::new();
+    let place = place();
     let found = place.json("explain trees.json data.csv --document 1 --json");
     assert_eq!(found["base"], 0.5 - 3.0 / 16.0 + 0.375);
     let document = &found["documents"][0];
@@ -186,19 +150,19 @@ fn explain_splits_a_score_among_features() {
         assert_eq!(of(i).0, name);
         assert!((of(i).1.unwrap() - expected).abs() < 1e-12);
     }
-    let printed = place.ok("explain trees.json data.csv --document 1");
+    let printed = place.narrow("explain trees.json data.csv --document 1");
     assert!(printed.starts_with("document 1: grade 2, rank 1 of 3 in query a\n"), "{printed}");
     assert_eq!(words(&printed, "bm25"), ["bm25", "3", "+0.906250", "│████████"]);
     // 13/32 of 29/32, in 16 steps: 7.
     assert_eq!(words(&printed, "age"), ["age", "1", "+0.406250", "│███▌"]);
     assert_eq!(words(&printed, "score"), ["score", "+2.000000"]);
-    let printed = place.ok("explain trees.json data.csv --query a --depth 0 --top 1");
+    let printed = place.narrow("explain trees.json data.csv --query a --depth 0 --top 1");
     assert!(
         printed.contains("document 2: grade 0, rank 3 of 3") && printed.contains("1 more feature"),
         "{printed}"
     );
     assert!(printed.find("document 1").unwrap() < printed.find("document 3").unwrap());
-    let printed = place.ok("explain linear.json data.csv --document 2");
+    let printed = place.narrow("explain linear.json data.csv --document 2");
     assert_eq!(words(&printed, "bm25"), ["bm25", "1", "+2.000000", "│████████"]);
     assert_eq!(words(&printed, "bias"), ["bias", "+0.250000"]);
     assert!(!printed.contains("age"), "a missing value contributes nothing: {printed}");
@@ -207,13 +171,13 @@ fn explain_splits_a_score_among_features() {
 /// By hand: document 1 scores 2·3 − 1 + ¼ and document 3 2·2 − 5 + ¼.
 #[test]
 fn explain_shows_why_one_document_ranks_above_another() {
-    let place = Place::new();
-    let printed = place.ok("explain linear.json data.csv --pair 1 3");
+    let place = place();
+    let printed = place.narrow("explain linear.json data.csv --pair 1 3");
     assert_eq!(words(&printed, "age"), ["age", "1", "5", "+4.000000", "│████████"]);
     assert_eq!(words(&printed, "bm25"), ["bm25", "3", "2", "+2.000000", "│████"]);
     assert_eq!(words(&printed, "score"), ["score", "+5.250000", "-0.750000", "+6.000000"]);
     assert!(printed.contains("Document 1 ranks above document 3."), "{printed}");
-    let turned = place.ok("explain linear.json data.csv --pair 3 1 --top 1");
+    let turned = place.narrow("explain linear.json data.csv --pair 3 1 --top 1");
     assert_eq!(words(&turned, "age"), ["age", "5", "1", "-4.000000", "████████│"]);
     assert_eq!(words(&turned, "1"), ["1", "more", "feature", "-2.000000"]);
     assert!(turned.contains("Document 3 ranks below document 1."), "{turned}");
@@ -228,15 +192,15 @@ fn explain_shows_why_one_document_ranks_above_another() {
     let features = trees["difference"]["features"].as_array().unwrap();
     let sum: f64 = features.iter().map(|f| f["difference"].as_f64().unwrap()).sum();
     assert!((sum - trees["difference"]["score"].as_f64().unwrap()).abs() < 1e-12);
-    assert_eq!(place.ok("explain linear.json data.csv --pair 1 3 --csv").lines().count(), 3);
+    assert_eq!(place.narrow("explain linear.json data.csv --pair 1 3 --csv").lines().count(), 3);
 }
 
 #[test]
 fn documents_are_named_by_id_or_number() {
-    let place = Place::new();
+    let place = place();
     let ids = "label,qid,docid,bm25,age,length\n2,a,x,3,1,10\n0,a,y,1,,10\n1,a,z,2,5,20\n0,b,x,1,1,20\n1,b,2,4,5,10\n";
-    fs::write(place.0.path().join("ids.csv"), ids).unwrap();
-    let explained = |chosen: &str| place.ok(&format!("explain linear.json ids.csv {chosen}"));
+    fs::write(place.directory().join("ids.csv"), ids).unwrap();
+    let explained = |chosen: &str| place.narrow(&format!("explain linear.json ids.csv {chosen}"));
     assert!(explained("--document y").starts_with("document 2 (y): grade 0"));
     assert!(explained("--query b --document x").starts_with("document 4 (x): grade 0"));
     assert!(explained("--document 3").starts_with("document 3 (z)"), "no document has the id 3");
@@ -257,44 +221,44 @@ fn documents_are_named_by_id_or_number() {
         assert!(found.contains(message), "{chosen}: {found}");
     }
     assert!(place.fails("explain linear.json data.csv --document y").contains("have no ids; give a number"));
-    fs::write(place.0.path().join("twice.csv"), ids.replace("a,y", "a,x")).unwrap();
+    fs::write(place.directory().join("twice.csv"), ids.replace("a,y", "a,x")).unwrap();
     let found = place.fails("explain linear.json twice.csv --query a --document x");
     assert!(found.contains("query a of twice.csv has several documents with the id `x`"), "{found}");
 }
 
 #[test]
 fn explain_writes_all_documents_as_csv() {
-    let place = Place::new();
-    place.ok("explain linear.json data.csv -o out.csv");
-    let written = fs::read_to_string(place.0.path().join("out.csv")).unwrap();
+    let place = place();
+    place.narrow("explain linear.json data.csv -o out.csv");
+    let written = fs::read_to_string(place.directory().join("out.csv")).unwrap();
     let expected = "document,query,score,base,bm25,age,length\n\
         1,a,5.25,0.25,6,-1,0\n2,a,2.25,0.25,2,0,0\n3,a,-0.75,0.25,4,-5,0\n4,b,1.25,0.25,2,-1,0\n5,b,3.25,0.25,8,-5,0\n";
     assert_eq!(written, expected);
-    let some = place.ok("explain linear.json data.csv --query b --depth 1 --csv");
+    let some = place.narrow("explain linear.json data.csv --query b --depth 1 --csv");
     assert_eq!(some, "document,query,score,base,bm25,age,length\n5,b,3.25,0.25,8,-5,0\n");
 }
 
 #[test]
 fn what_cannot_be_explained_is_refused_in_a_sentence() {
-    let place = Place::new();
+    let place = place();
     assert!(place.fails("explain trees.json data.csv").contains("choose what to explain"));
     assert!(place.fails("explain trees.json data.csv --document 6").contains("has 5 documents"));
     assert!(place.fails("explain trees.json data.csv --query c").contains("has no query `c`"));
     let combine = Combine::Ordinal { grades: vec![0.0, 1.0, 2.0] };
     let trees = vec![by_hand(), stump()];
-    place.save("graded.json", Model::Trees(TreeEnsemble::new(3, vec![0.0, 0.0], combine, trees).unwrap()));
+    save(&place, "graded.json", Model::Trees(TreeEnsemble::new(3, vec![0.0, 0.0], combine, trees).unwrap()));
     assert!(place.fails("explain graded.json data.csv --document 1").contains("several outputs"));
-    place.ok("importance graded.json data.csv");
+    place.narrow("importance graded.json data.csv");
     let unknown = Tree { covers: vec![0.0; 3], ..by_hand() };
-    place.save("unknown.json", of_trees(0.0, vec![unknown]));
+    save(&place, "unknown.json", of_trees(0.0, vec![unknown]));
     assert!(place.fails("explain unknown.json data.csv --document 1").contains("tree 1 does not say"));
-    let printed = place.ok("inspect unknown.json --tree 1");
+    let printed = place.narrow("inspect unknown.json --tree 1");
     assert_eq!(words(&printed, "1"), ["1", "-1.000000"], "no documents are claimed where none are known");
 }
 
 #[test]
 fn dependence_gives_mean_scores() {
-    let place = Place::new();
+    let place = place();
     // bm25 at 1: −1 for all. Else by age, of which one is missing, two are 1 and two are 5: (1 + 2·1 + 2·¼)/5.
     // Tree 2 adds ½ for two of five.
     let found = place.json("dependence trees.json data.csv --feature bm25 --json");
@@ -305,10 +269,10 @@ fn dependence_gives_mean_scores() {
         assert!((mean - expected).abs() < 1e-12, "{means:?}");
     }
     assert_eq!((means.len(), &found["documents"]), (4, &5.into()));
-    let printed = place.ok("dependence trees.json data.csv --feature age");
+    let printed = place.narrow("dependence trees.json data.csv --feature age");
     assert!(words(&printed, "missing").len() == 2 && printed.contains("means over 5 documents"), "{printed}");
-    place.ok("dependence linear.json data.csv --feature length --feature bm25 -o out.csv");
-    let written = fs::read_to_string(place.0.path().join("out.csv")).unwrap();
+    place.narrow("dependence linear.json data.csv --feature length --feature bm25 -o out.csv");
+    let written = fs::read_to_string(place.directory().join("out.csv")).unwrap();
     assert!(written.starts_with("length,bm25,mean score\n10,1,"), "{written}");
     assert_eq!(written.lines().count(), 1 + 2 * 4);
     assert!(

@@ -1,0 +1,13 @@
+//! Whole commands as users run them: what they print, what they write and how they fail. One program, so that it is
+//! linked once.
+
+mod commands;
+mod completions;
+mod exports;
+mod insight;
+mod json;
+mod networks;
+mod odd_input;
+mod place;
+mod trec;
+mod trees;
