@@ -171,7 +171,7 @@ fn not_ours(error: serde_json::Error) -> Error {
 }
 
 fn bad_field(error: serde_json::Error) -> Error {
-    Error::model(format!("a field is not valid: {}", interchange::in_words(error)))
+    Error::model(format!("a field is not valid: {}", interchange::plain(error)))
 }
 
 /// Readable, without spreading a thousand weights over a thousand lines.

@@ -84,12 +84,12 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A message of another library, without control characters and without types of Rust.
-pub(super) fn plain(message: impl std::fmt::Display) -> String {
+pub(in crate::models) fn plain(message: impl std::fmt::Display) -> String {
     in_words(message).chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
 /// A message of serde, with words for the types that it expected.
-pub(in crate::models) fn in_words(message: impl std::fmt::Display) -> String {
+fn in_words(message: impl std::fmt::Display) -> String {
     let mut text = message.to_string();
     for (types, words) in [
         (&["u8", "u32", "u64", "usize"][..], "a whole number that is not negative"),

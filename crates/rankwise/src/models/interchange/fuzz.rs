@@ -5,7 +5,7 @@
 use super::{Format, export, read, replay, samples};
 use crate::data::Rows;
 use crate::data::files::fuzz::damaged;
-use crate::models::{Activation, Layer, Model, NeuralNetwork, Ranker};
+use crate::models::{Activation, Layer, Model, NeuralNetwork, Ranker, checksum};
 use crate::rng;
 
 /// What damage is made of, besides the file's own pieces.
@@ -157,4 +157,40 @@ fn damaged_xgboost_models_are_survived() {
 #[test]
 fn damaged_ubjson_models_are_survived() {
     fuzz(Format::XgBoostUbj);
+}
+
+/// Our own files have a checksum, which damage by accident does not survive. Here it is mended after the damage.
+#[test]
+fn damaged_models_of_our_own_with_mended_checksums_are_survived() {
+    let columns = samples::ranker().columns;
+    let of = |model: Model| Ranker::of_model(model, columns.clone()).unwrap();
+    let layer = |outputs, weights| Layer { outputs, weights, biases: vec![0.5; outputs] };
+    let layers = vec![layer(2, vec![0.25, -1.0, 3.0, 0.5, 2.0, -0.125]), layer(1, vec![1.0, -2.0])];
+    let network = NeuralNetwork::new(vec![0.0; 3], vec![1.0; 3], Activation::Tanh, layers).unwrap();
+    let linear = of(Model::linear(vec![1.0, -2.0, 0.5], 0.25));
+    let rankers = [samples::ranker(), linear, of(Model::Network(network))];
+    let seeds = rankers.map(|ranker| serde_json::to_vec(&ranker).unwrap());
+    let mut random = rng::stream(14, &[]);
+    let (mut good, mut bad) = (0u64, 0u64);
+    for case in 0..cases() {
+        let ranker = damaged(&seeds[case as usize % seeds.len()], PIECES, &mut random);
+        let Ok(text) = std::str::from_utf8(&ranker) else { continue };
+        let file = format!(
+            "{{\"format\": \"rankwise-model\", \"version\": 2, \"checksum\": \"{}\", \"ranker\": {text}}}",
+            checksum(text.as_bytes())
+        );
+        match Ranker::from_bytes(file.as_bytes()) {
+            Ok(ranker) => {
+                good += 1;
+                use_it(&ranker);
+                assert!(ranker.to_bytes().starts_with(b"{"));
+            }
+            Err(error) => {
+                bad += 1;
+                let told = error.to_string();
+                assert!(told.len() < 800 && !told.contains(char::is_control), "{told:?}");
+            }
+        }
+    }
+    assert!(good > 0 && bad > 0, "{good} accepted, {bad} refused");
 }

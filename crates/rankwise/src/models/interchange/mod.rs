@@ -40,7 +40,7 @@ use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
 
 use elastic::Plugin;
-pub(super) use foreign::in_words;
+pub(super) use foreign::plain;
 pub use format::{Format, Upload};
 use names::unique_names;
 pub(super) use onnx_writer::OnnxGraph;
