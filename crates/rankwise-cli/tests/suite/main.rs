@@ -3,7 +3,9 @@
 
 mod commands;
 mod completions;
+mod experiments;
 mod exports;
+mod faults;
 mod insight;
 mod json;
 mod networks;

@@ -277,6 +277,7 @@ impl Ranker {
         if self.columns.first_id > 1 {
             return Err(Error::model("its first feature has an id other than 0 and 1"));
         }
+        self.conventions.check().map_err(|e| Error::model(format!("its conventions are not valid: {e}")))?;
         self.model.shape().check()
     }
 }
