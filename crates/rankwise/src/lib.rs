@@ -17,6 +17,7 @@ pub mod rank;
 pub mod recipe;
 pub mod rng;
 pub mod solvers;
+mod sums;
 pub mod trees;
 pub mod watch;
 

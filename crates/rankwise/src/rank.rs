@@ -220,15 +220,19 @@ impl Sorter {
             kept += usize::from(compared(i) >= least);
         }
         self.keys.truncate(kept);
-        self.keys.iter_mut().for_each(|k| *k |= key(*k as usize) & !number_mask);
+        for k in &mut self.keys {
+            *k |= key(*k as usize) & !number_mask;
+        }
         if depth > 0 && kept / SELECTED > depth {
             let last = *self.keys.select_nth_unstable(depth - 1).1 | number_mask;
             self.keys.retain(|&k| k <= last);
         }
         self.keys.sort_unstable();
         let Ranking { order, group_ends, settled } = &mut self.ranking;
-        order.clear();
-        order.extend(self.keys.iter().map(|k| (k & number_mask) as u32));
+        order.resize(self.keys.len(), 0);
+        for (rank, document) in order.iter_mut().enumerate() {
+            *document = (self.keys[rank] & number_mask) as u32;
+        }
         group_ends.clear();
         *settled = rule.ties != Ties::Average;
         let mut start = 0;

@@ -4,8 +4,8 @@
 //! not depend on the number of threads or on the order of work. The generator is ChaCha8: named, portable and stable
 //! across versions.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use chacha20::ChaCha8Rng;
+use rand::SeedableRng;
 
 /// The random number generator of this library.
 pub type Random = ChaCha8Rng;
@@ -31,7 +31,15 @@ fn mix(mut z: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::RngExt;
+    use rand::{Rng, RngExt};
+
+    /// The published first bytes for a key of zeros: 3e00ef2f 895f40d6 7f5bb8e8 1f09a5a1.
+    #[test]
+    fn the_generator_is_chacha_with_eight_rounds() {
+        let mut random = Random::from_seed([0; 32]);
+        let words = [0x3e00_ef2f_u32, 0x895f_40d6, 0x7f5b_b8e8, 0x1f09_a5a1];
+        words.iter().for_each(|word| assert_eq!(random.next_u32(), word.swap_bytes()));
+    }
 
     #[test]
     fn streams_repeat_and_differ_by_seed_and_path() {

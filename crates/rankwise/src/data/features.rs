@@ -1,5 +1,7 @@
 //! The feature matrix: f32 rows, dense or compressed sparse.
 
+use crate::sums::{self, LANES};
+
 /// Feature values of all documents, one row each. A value that is absent from a sparse row is 0; a value that is
 /// missing (`NULL`, `NaN`, an empty cell) is stored as NaN in both layouts.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,18 +111,15 @@ impl<'a> Row<'a> {
     }
 
     /// `(column, value)` of every stored value, columns ascending.
-    pub fn iter(self) -> impl Iterator<Item = (usize, f32)> + 'a {
-        let (columns, values): (Option<&[u32]>, &[f32]) = match self {
-            Row::Dense(values) => (None, values),
-            Row::Sparse(columns, values) => (Some(columns), values),
-        };
-        values.iter().enumerate().map(move |(i, &v)| (columns.map_or(i, |c| c[i] as usize), v))
+    #[inline]
+    pub fn iter(self) -> StoredValues<'a> {
+        StoredValues { row: self, next: 0 }
     }
 
     /// `Σ w[c]·x[c]`, summed in f64; missing values count as 0.
     pub fn dot(self, w: &[f64]) -> f64 {
         match self {
-            Row::Dense(values) => dense_dot(values, w),
+            Row::Dense(values) => sums::add_up_products(values, w, |x, w| known(x) * w),
             Row::Sparse(columns, values) => sparse_dot(columns, values, w),
         }
     }
@@ -129,8 +128,9 @@ impl<'a> Row<'a> {
     pub fn add_scaled(self, r: f64, out: &mut [f64]) {
         match self {
             Row::Dense(values) => {
-                for (o, &x) in out.iter_mut().zip(values) {
-                    *o += r * known(x);
+                let out = &mut out[..values.len()];
+                for c in 0..values.len() {
+                    out[c] += r * known(values[c]);
                 }
             }
             Row::Sparse(columns, values) => {
@@ -142,24 +142,36 @@ impl<'a> Row<'a> {
     }
 }
 
+/// The stored values of a row: see [`Row::iter`].
+#[derive(Debug, Clone)]
+pub struct StoredValues<'a> {
+    row: Row<'a>,
+    next: usize,
+}
+
+impl Iterator for StoredValues<'_> {
+    type Item = (usize, f32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, f32)> {
+        let i = self.next;
+        self.next += 1;
+        match self.row {
+            Row::Dense(values) => Some((i, *values.get(i)?)),
+            Row::Sparse(columns, values) => Some((*columns.get(i)? as usize, *values.get(i)?)),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let (Row::Dense(values) | Row::Sparse(_, values)) = self.row;
+        let left = values.len().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
 /// A missing value counts as 0 in a linear model.
 fn known(x: f32) -> f64 {
     if x.is_nan() { 0.0 } else { f64::from(x) }
-}
-
-/// The number of partial sums of a product.
-const LANES: usize = 8;
-
-/// Eight partial sums let the compiler use vector registers; their order is fixed, so the result is too.
-fn dense_dot(x: &[f32], w: &[f64]) -> f64 {
-    let mut sums = [0.0f64; LANES];
-    let ((x8, x_rest), (w8, w_rest)) = (x.as_chunks::<LANES>(), w[..x.len()].as_chunks::<LANES>());
-    for place in 0..x8.len() {
-        for i in 0..LANES {
-            sums[i] += known(x8[place][i]) * w8[place][i];
-        }
-    }
-    total(sums, x_rest.iter().zip(w_rest).map(|(&x, &w)| known(x) * w).sum())
 }
 
 /// The sum of a dense row of as many columns as there are weights, in the same order. Its zeros add nothing, so both are
@@ -168,15 +180,11 @@ fn sparse_dot(columns: &[u32], values: &[f32], w: &[f64]) -> f64 {
     let product = |i: usize| known(values[i]) * w[columns[i] as usize];
     let first_of_rest = w.len() - w.len() % LANES;
     let whole = columns.partition_point(|&column| (column as usize) < first_of_rest);
-    let mut sums = [0.0f64; LANES];
+    let mut lanes = [0.0f64; LANES];
     for i in 0..whole {
-        sums[columns[i] as usize % LANES] += product(i);
+        lanes[columns[i] as usize % LANES] += product(i);
     }
-    total(sums, (whole..columns.len()).map(product).sum())
-}
-
-fn total(sums: [f64; LANES], rest: f64) -> f64 {
-    ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7])) + rest
+    sums::total(lanes) + (whole..columns.len()).map(product).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{Dataset, Query, Row};
 use crate::parallel;
 use std::collections::HashMap;
 use std::ops::Range;
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The bits by which values are compared: all missing values are equal, and so are 0 and −0.
 pub(super) fn canonical_bits(x: f32) -> u32 {
@@ -32,13 +32,17 @@ pub(crate) fn equal_rows(a: Row<'_>, b: Row<'_>) -> bool {
     nonzeros(a).eq(nonzeros(b))
 }
 
-fn hash(row: Row<'_>) -> u64 {
-    let mut hasher = Xxh3Default::new();
-    for (column, bits) in nonzeros(row) {
-        let cell = (column as u64) << 32 | u64::from(bits);
-        hasher.update(&cell.to_le_bytes());
+/// `cells` is there to be used again.
+fn hash(row: Row<'_>, cells: &mut Vec<u8>) -> u64 {
+    cells.clear();
+    for (column, x) in row.iter() {
+        let bits = canonical_bits(x);
+        if bits != 0 {
+            let cell = (column as u64) << 32 | u64::from(bits);
+            cells.extend_from_slice(&cell.to_le_bytes());
+        }
     }
-    hasher.digest()
+    xxh3_64(cells)
 }
 
 impl Dataset {
@@ -59,7 +63,8 @@ impl Dataset {
 /// Groups of two or more equal rows among the documents numbered `rows`. Rows ascend within a group, and groups by
 /// their first row.
 pub(super) fn identical_rows(data: &Dataset, rows: Range<usize>) -> Vec<Vec<usize>> {
-    let mut hashed: Vec<(u64, usize)> = parallel::map(rows, |r| (hash(data.row(r)), r));
+    let mut hashed: Vec<(u64, usize)> =
+        parallel::map_with(rows, Vec::new, |cells, r| (hash(data.row(r), cells), r));
     hashed.sort_unstable();
     let mut groups = Vec::new();
     for run in hashed.chunk_by(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {

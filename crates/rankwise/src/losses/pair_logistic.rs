@@ -8,11 +8,12 @@
 //! Convex and not negative. O(n²), with documents sorted by label, so that the worse documents of each one form a
 //! row; O(n) per grade for millions of pairs.
 
-use super::odds::{Odds, add_scaled, add_up, logistic};
+use super::odds::{Odds, logistic};
 use super::smooth_sums::{is_worthwhile, smooth_sums};
 use super::{PairSum, QueryLoss, ScoredQuery};
 use crate::card::Card;
 use crate::rank::grade;
+use crate::sums::{add_scaled, add_up};
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 

@@ -64,8 +64,10 @@ impl Gains {
                 return;
             }
             let end = depth.min(place + counts[grade] as usize);
-            (place..end).for_each(|at| visit(at, gain));
-            place = end;
+            while place < end {
+                visit(place, gain);
+                place += 1;
+            }
         }
     }
 
@@ -78,6 +80,13 @@ impl Gains {
         depth: usize,
         mut visit: impl FnMut(usize, f64),
     ) {
+        if ranking.is_strict() {
+            let order = &ranking.order()[..depth.min(ranking.len())];
+            for place in 0..order.len() {
+                visit(place, self.of(labels[order[place] as usize]));
+            }
+            return;
+        }
         for group in ranking.groups().take_while(|g| g.start < depth) {
             let mean = self.mean(labels, &ranking.order()[group.clone()]);
             (group.start..group.end.min(depth)).for_each(|place| visit(place, mean));
@@ -85,6 +94,7 @@ impl Gains {
     }
 }
 
+#[inline]
 fn exp2_minus_one(grade: f32) -> f64 {
     let whole = grade as u32;
     if whole < 53 && whole as f32 == grade {
@@ -138,6 +148,7 @@ impl Discounts {
 impl Gain {
     /// The gain of a document, which is relevant from `threshold` on; 0 if its label is 0 or below, or if it is
     /// unjudged.
+    #[inline]
     pub fn of(self, label: f32, threshold: f32) -> f64 {
         // Not `label <= 0.0`, which a NaN would pass.
         let relevant = label > 0.0;

@@ -127,6 +127,17 @@ pub trait Metric: Send + Sync {
         usize::MAX
     }
 
+    /// What depends on the labels alone, for [`value_beside`](Self::value_beside): the value of the best ranking, where
+    /// the metric divides by it; 0 where the metric is undefined.
+    fn ideal(&self, labels: &[f32]) -> f64 {
+        f64::from(u8::from(!self.is_undefined(labels)))
+    }
+
+    /// The [`value`](Self::value), where the [`ideal`](Self::ideal) is known: faster for many rankings of one query.
+    fn value_beside(&self, _ideal: f64, labels: &[f32], ranking: &Ranking) -> Option<f64> {
+        self.value(labels, ranking)
+    }
+
     /// The value for the scores of one query, none of which may be NaN. `sorter` is reusable memory.
     fn value_of_scores(&self, labels: &[f32], scores: &[f64], sorter: &mut Sorter) -> Option<f64> {
         self.value(labels, sorter.rank_top(scores, labels, self.rank_rule(), self.depth()))
@@ -140,6 +151,16 @@ trait MetricFormula: Send + Sync {
 
     /// The expectation over all orders of tied documents, for a query that defines the metric.
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64;
+
+    /// What the expectation is divided by, if it depends on the labels alone.
+    fn ideal(&self, _labels: &[f32]) -> f64 {
+        1.0
+    }
+
+    /// The expectation, where the ideal is known.
+    fn expectation_beside(&self, _ideal: f64, labels: &[f32], ranking: &Ranking) -> f64 {
+        self.expectation(labels, ranking)
+    }
 
     /// Whether it counts something.
     fn is_count(&self) -> bool {
@@ -182,8 +203,16 @@ impl<M: MetricFormula> Metric for Named<M> {
     }
 
     fn value(&self, labels: &[f32], ranking: &Ranking) -> Option<f64> {
-        if !self.formula.is_undefined(labels) {
-            return Some(self.formula.expectation(labels, ranking));
+        self.value_beside(self.ideal(labels), labels, ranking)
+    }
+
+    fn ideal(&self, labels: &[f32]) -> f64 {
+        if self.formula.is_undefined(labels) { 0.0 } else { self.formula.ideal(labels) }
+    }
+
+    fn value_beside(&self, ideal: f64, labels: &[f32], ranking: &Ranking) -> Option<f64> {
+        if ideal != 0.0 {
+            return Some(self.formula.expectation_beside(ideal, labels, ranking));
         }
         match self.empty {
             Empty::Zero => Some(0.0),

@@ -45,7 +45,15 @@ impl MetricFormula for Ndcg {
     }
 
     fn expectation(&self, labels: &[f32], ranking: &Ranking) -> f64 {
-        self.0.expectation(labels, ranking) / self.0.ideal(labels)
+        self.expectation_beside(self.ideal(labels), labels, ranking)
+    }
+
+    fn ideal(&self, labels: &[f32]) -> f64 {
+        self.0.ideal(labels)
+    }
+
+    fn expectation_beside(&self, ideal: f64, labels: &[f32], ranking: &Ranking) -> f64 {
+        self.0.expectation(labels, ranking) / ideal
     }
 }
 

@@ -230,9 +230,9 @@ pub(crate) fn dot(weights: &[f32], values: &[f32]) -> f64 {
     let mut sums = [0.0f64; 16];
     let (weights, rest) = weights.as_chunks::<16>();
     let (values, others) = values.as_chunks::<16>();
-    for (w, x) in weights.iter().zip(values) {
-        for (sum, (&w, &x)) in sums.iter_mut().zip(w.iter().zip(x)) {
-            *sum += f64::from(w) * f64::from(x);
+    for chunk in 0..weights.len().min(values.len()) {
+        for lane in 0..16 {
+            sums[lane] += f64::from(weights[chunk][lane]) * f64::from(values[chunk][lane]);
         }
     }
     let others = values.get(weights.len()).map_or(others, |chunk| chunk);

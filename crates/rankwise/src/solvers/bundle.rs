@@ -13,7 +13,7 @@
 use super::certified::CertifiedFit;
 use super::objective::Objective;
 use super::planes::CuttingPlanes;
-use super::vectors::dot;
+use crate::sums::dot;
 use crate::watch::{Progress, Watch};
 
 /// How precisely the quadratic problem of a round is solved, as a fraction of the current gap.

@@ -1,7 +1,7 @@
 //! Conjugate gradients for `A x = b`, where `A` is symmetric positive semi-definite and given by its product with a
 //! vector.
 
-use super::vectors::{add_scaled, dot};
+use crate::sums::{add_scaled, dot};
 
 /// Solves `A x = b` from `x = 0`, where `apply(v, out)` sets `out = A v`.
 ///
@@ -32,8 +32,8 @@ pub fn conjugate_gradient(
             return (x, round, relative);
         }
         let step = squared / curvature;
-        add_scaled(step, &direction, &mut x);
-        add_scaled(-step, &product, &mut residual);
+        add_scaled(&mut x, step, &direction);
+        add_scaled(&mut residual, -step, &product);
         let next = dot(&residual, &residual);
         let ratio = next / squared;
         for (d, &r) in direction.iter_mut().zip(&residual) {

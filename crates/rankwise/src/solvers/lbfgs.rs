@@ -5,7 +5,7 @@
 
 use super::line_search::{LineSearch, Trial};
 use super::objective::Objective;
-use super::vectors::{add_scaled, dot};
+use crate::sums::{add_scaled, dot};
 use crate::watch::{Progress, Stop, Watch};
 use std::collections::VecDeque;
 
@@ -153,7 +153,7 @@ impl Point {
                 return Trial { step, value: f64::NAN, slope: f64::NAN };
             }
             next.w.copy_from_slice(&self.w);
-            add_scaled(step, direction, &mut next.w);
+            add_scaled(&mut next.w, step, direction);
             next.value = objective.value_and_gradient(&next.w, &mut next.gradient);
             *evaluations += 1;
             // The evaluation may have been cut short.
@@ -213,7 +213,7 @@ impl Memory {
         let mut shares = Vec::with_capacity(self.steps.len());
         for step in self.steps.iter().rev() {
             let share = dot(&step.moved, direction) / step.along;
-            add_scaled(-share, &step.turned, direction);
+            add_scaled(direction, -share, &step.turned);
             shares.push(share);
         }
         if let Some(latest) = self.steps.back() {
@@ -222,7 +222,7 @@ impl Memory {
         }
         for (step, share) in self.steps.iter().zip(shares.into_iter().rev()) {
             let back = dot(&step.turned, direction) / step.along;
-            add_scaled(share - back, &step.moved, direction);
+            add_scaled(direction, share - back, &step.moved);
         }
     }
 }

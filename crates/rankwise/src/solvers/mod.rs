@@ -16,7 +16,6 @@ mod sampled_risk;
 mod slope;
 mod threshold_risk;
 mod units;
-mod vectors;
 
 pub use bundle::Bundle;
 pub use certified::CertifiedFit;

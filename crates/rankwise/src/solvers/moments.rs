@@ -1,6 +1,6 @@
 //! Weighted sums over all rows of a data set, in a fixed order: means, deviations, products.
 
-use crate::data::Dataset;
+use crate::data::{Dataset, Row};
 use crate::parallel;
 use std::ops::Range;
 
@@ -48,24 +48,23 @@ pub(super) struct Spread {
 impl Spread {
     pub(super) fn of(data: &Dataset, weights: &[f64]) -> Spread {
         let (width, total) = (data.width(), weights.iter().sum::<f64>());
-        let sum = |values: &(dyn Fn(usize, f64) -> f64 + Sync)| {
+        // Σ weight·x·(x − 2·shift) or, without shifts, Σ weight·x.
+        let sum = |shifts: Option<&[f64]>| {
             over_rows(
                 data.len(),
                 |rows| {
                     let mut sums = vec![0.0; width];
                     for r in rows {
-                        for (c, x) in data.row(r).iter().filter(|(_, x)| !x.is_nan()) {
-                            sums[c] += weights[r] * values(c, f64::from(x));
-                        }
+                        add_row(data.row(r), weights[r], shifts, &mut sums);
                     }
                     sums
                 },
                 |a, b| add_all(a, &b),
             )
         };
-        let mean: Vec<f64> = sum(&|_, x| x).iter().map(|s| s / total).collect();
+        let mean: Vec<f64> = sum(None).iter().map(|s| s / total).collect();
         // Σ v(x−m)² over stored values, as Σ v·x·(x − 2m) + W·m², whose terms are 0 for absent values (x = 0).
-        let squares = sum(&|c, x| x * (x - 2.0 * mean[c]));
+        let squares = sum(Some(&mean));
         let deviation = squares
             .iter()
             .zip(&mean)
@@ -77,5 +76,15 @@ impl Spread {
             })
             .collect();
         Spread { mean, deviation }
+    }
+}
+
+/// Adds a row's values, or `x·(x − 2·shift)` of each, to the sums.
+fn add_row(row: Row<'_>, weight: f64, shifts: Option<&[f64]>, sums: &mut [f64]) {
+    for (c, x) in row.iter() {
+        if !x.is_nan() {
+            let x = f64::from(x);
+            sums[c] += weight * shifts.map_or(x, |shifts| x * (x - 2.0 * shifts[c]));
+        }
     }
 }

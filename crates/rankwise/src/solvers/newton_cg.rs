@@ -13,7 +13,7 @@ use super::certified::CertifiedFit;
 use super::conjugate_gradient;
 use super::line_search::{LineSearch, Trial};
 use super::objective::{Curvature, Objective, Regularized};
-use super::vectors::{add_scaled, dot};
+use crate::sums::{add_scaled, dot};
 use crate::watch::{Progress, Stop, Watch};
 
 /// The relative residual at which conjugate gradients stop at first. Later it shrinks with the square root of the
@@ -79,7 +79,7 @@ fn step<R: Curvature>(
     let (mut there, mut slopes) = (w.clone(), gradient.clone());
     let found = LineSearch::default().search(start, 1.0, |step| {
         there.copy_from_slice(w);
-        add_scaled(step, &direction, &mut there);
+        add_scaled(&mut there, step, &direction);
         let value = objective.value_and_gradient(&there, &mut slopes);
         Trial { step, value, slope: dot(&slopes, &direction) }
     });

@@ -2,11 +2,11 @@
 
 use super::moments::{add_all, by_piece, pieces};
 use super::units::FeatureUnits;
-use super::vectors::dot;
 use crate::data::{Dataset, Query};
 use crate::losses::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
 use crate::parallel;
 use crate::rng;
+use crate::sums::dot;
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -13,8 +13,8 @@
 use super::objective::Objective;
 use super::positive::solve_positive;
 use super::slope::Slope;
-use super::vectors::dot;
 use crate::parallel;
+use crate::sums::dot;
 use crate::watch::Stop;
 
 /// Planes that were inactive for this many rounds are dropped.

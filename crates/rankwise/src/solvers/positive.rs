@@ -1,6 +1,6 @@
 //! Direct solution of small symmetric positive semi-definite systems.
 
-use super::vectors::dot;
+use crate::sums::dot;
 
 /// Solves `A x = b` by the Cholesky factorisation `A = L Lᵀ`. A column that depends linearly on earlier ones (its
 /// pivot is lost in rounding) gets 0. Also returns which columns are independent of earlier ones.

@@ -1,6 +1,6 @@
 //! The slope of a cutting plane, stored without its zeros if it has many.
 
-use super::vectors::{add_scaled, dot};
+use crate::sums::{add_scaled, dot};
 
 /// A slope is stored without its zeros if fewer than one of this many numbers differ from 0.
 const SPARSE: usize = 4;
@@ -37,7 +37,7 @@ impl Slope {
     /// `out += scale·slope`.
     pub(super) fn add_scaled(&self, scale: f64, out: &mut [f64]) {
         match self {
-            Slope::Dense(slope) => add_scaled(scale, slope, out),
+            Slope::Dense(slope) => add_scaled(out, scale, slope),
             Slope::Sparse(columns, values) => {
                 for (&c, x) in columns.iter().zip(values) {
                     out[c as usize] += scale * x;

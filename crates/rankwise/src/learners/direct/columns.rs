@@ -86,7 +86,9 @@ impl<'a> Columns<'a> {
     fn varying_dense(&self, column: usize, wanted: impl Fn(usize) -> bool, out: &mut Varying) {
         for query in self.data.queries().filter(|q| wanted(q.index())) {
             let start = out.values.len();
-            out.values.extend(query.rows().map(|row| known(row.get(column))));
+            for row in query.range() {
+                out.values.push(known(self.data.row(row).get(column)));
+            }
             out.keep_if_varying(query.index(), start);
         }
     }

@@ -11,6 +11,8 @@ pub(super) struct Terrain<'a> {
     columns: Columns<'a>,
     /// Each query's fraction of the mean; 0 for queries for which the metric is undefined.
     pub shares: Vec<f64>,
+    /// Each query's [`Metric::ideal`].
+    pub ideals: Vec<f64>,
     /// Each column's standard deviation within queries. Steps are in units of it, so that they mean the same
     /// for features of any scale. 0 for a column that never varies.
     pub scales: Vec<f64>,
@@ -21,6 +23,7 @@ pub(super) struct Terrain<'a> {
 impl<'a> Terrain<'a> {
     pub(super) fn new(data: &'a Dataset, metric: &dyn Metric) -> Self {
         let shares = shares(data, metric);
+        let ideals = data.queries().map(|query| metric.ideal(query.labels())).collect();
         let columns = Columns::new(data);
         let spread = |c: usize| {
             let mut varying = Varying::default();
@@ -29,7 +32,7 @@ impl<'a> Terrain<'a> {
         };
         let spreads: Vec<(f64, f64)> = parallel::map(0..data.width(), spread);
         let (scales, correlations) = spreads.into_iter().unzip();
-        Terrain { data, columns, shares, scales, correlations }
+        Terrain { data, columns, shares, ideals, scales, correlations }
     }
 
     /// Fills `out` with the queries that have a weight and in which `column` varies.

@@ -13,10 +13,9 @@ use super::swaps::Swaps;
 use super::{Lambda, LambdaMetric, ScoredQuery};
 use crate::losses::odds::ln;
 use crate::rank::Ranking;
+use crate::sums::{LANES, add_up};
 use pulp::{Arch, NullaryFnOnce};
 
-/// The number of partial sums per row. Rows start at multiples of it.
-const LANES: usize = 8;
 /// The largest range of σ·s for which one exponential per document is enough. Beyond it, the ratios would lose
 /// precision and eventually overflow.
 const WIDEST: f64 = 300.0;
@@ -26,7 +25,7 @@ const LONG: usize = 2000;
 /// Rows between two looks at the request to stop.
 const ROWS: usize = 64;
 
-/// A query in the order of its ranking; columns are padded to a multiple of [`LANES`].
+/// A query in the order of its ranking; columns are padded to a multiple of [`LANES`], where rows start.
 pub(super) struct RankedQuery<'a> {
     loss: &'a Lambda,
     ranking: Ranking,
@@ -133,7 +132,9 @@ impl<'a> RankedQuery<'a> {
             if !self.near.is_empty() {
                 add_near(&self.gains[a..], &self.near, &mut changes[a..n]);
             }
-            changes[from..=a].fill(0.0);
+            for change in &mut changes[from..=a] {
+                *change = 0.0;
+            }
             if self.is_wide {
                 let sigma = self.loss.settings.sigma;
                 for (power, score) in self.powers[from..].iter_mut().zip(&self.scores[from..]) {
@@ -167,9 +168,10 @@ fn near(loss: &Lambda, n: usize) -> Vec<f64> {
 /// Adds the LambdaLoss term, by the difference in rank from the first of these documents.
 #[inline(always)]
 fn add_near(gains: &[f64], near: &[f64], changes: &mut [f64]) {
-    let gain = gains[0];
-    for ((change, other), near) in changes.iter_mut().zip(gains).zip(near) {
-        *change += (gain - other) * near;
+    let n = changes.len().min(near.len());
+    let (gains, near, changes) = (&gains[..n], &near[..n], &mut changes[..n]);
+    for i in 0..n {
+        changes[i] += (gains[0] - gains[i]) * near[i];
     }
 }
 
@@ -301,17 +303,8 @@ fn pair_losses(row: &PairRow<'_>, sigma: f64, losses: &mut [f64]) {
 
 #[inline(always)]
 fn add_to(sums: &mut [f64], terms: &[f64], of: impl Fn(f64) -> f64) {
-    for (sum, &term) in sums.iter_mut().zip(terms) {
-        *sum += of(term);
+    let sums = &mut sums[..terms.len()];
+    for i in 0..terms.len() {
+        sums[i] += of(terms[i]);
     }
-}
-
-/// The sum of a column whose length is a multiple of [`LANES`].
-#[inline(always)]
-fn add_up(column: &[f64]) -> f64 {
-    let mut lanes = [0.0; LANES];
-    for chunk in column.as_chunks::<LANES>().0 {
-        lanes = std::array::from_fn(|lane| lanes[lane] + chunk[lane]);
-    }
-    ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
 }

@@ -50,9 +50,10 @@ impl SwapRow<'_> {
     /// ΔZ for swaps with the documents from position `from` on, which have these gains.
     #[inline(always)]
     pub(super) fn changes(&self, from: usize, gains: &[f64], out: &mut [f64]) {
-        let factor = self.factor;
-        for ((change, gain), place) in out.iter_mut().zip(gains).zip(&self.places[from..]) {
-            *change = factor * ((self.gain - gain) * (self.place - place));
+        let n = out.len();
+        let (gains, places) = (&gains[..n], &self.places[from..from + n]);
+        for b in 0..n {
+            out[b] = self.factor * ((self.gain - gains[b]) * (self.place - places[b]));
         }
     }
 }

@@ -9,12 +9,13 @@
 //! second derivative, because `|1 − 2σ| ≤ 1` and a decreases with ρ. Values are from 0 to 1; not convex. O(n) per
 //! document with a positive gain; O(n) in all for millions of pairs.
 
-use super::super::odds::{Odds, add_scaled, add_up, logistic};
+use super::super::odds::{Odds, logistic};
 use super::super::smooth_sums::{is_worthwhile, smooth_sums};
 use super::super::{QueryLoss, ScoredQuery};
 use super::{dcg, has_two_gains, shares_of_ideal};
 use crate::card::Card;
 use crate::metrics::{Dcg, Gain};
+use crate::sums::{add_scaled, add_up};
 use pulp::{Arch, NullaryFnOnce};
 use std::f64::consts::LN_2;
 

@@ -102,7 +102,8 @@ impl WithSimd for Multiply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match PANEL / S::F32_LANES {
+        // A constant, so that only the one arm is compiled.
+        match const { PANEL / S::F32_LANES } {
             1 => self.run::<S, 1>(simd),
             2 => self.run::<S, 2>(simd),
             4 => self.run::<S, 4>(simd),
@@ -145,10 +146,15 @@ impl Multiply<'_> {
         start: [S::f32s; N],
     ) {
         let (stride, depth, columns) = (self.stride, self.panels.depth, self.panels.columns);
-        let left: [&[f32]; M] = std::array::from_fn(|i| &self.rows[(row + i) * stride..][..depth]);
+        let mut left: [&[f32]; M] = [&[]; M];
+        for (i, left) in left.iter_mut().enumerate() {
+            *left = &self.rows[(row + i) * stride..][..depth];
+        }
         let mut sums = [start; M];
         let (vectors, _) = S::as_simd_f32s(panel);
-        for (k, right) in (0..depth).zip(vectors.as_chunks::<N>().0) {
+        let vectors = &vectors.as_chunks::<N>().0[..depth];
+        for k in 0..depth {
+            let right = &vectors[k];
             for i in 0..M {
                 let x = simd.splat_f32s(left[i][k]);
                 for j in 0..N {
@@ -158,7 +164,7 @@ impl Multiply<'_> {
         }
         for (i, sums) in sums.iter().enumerate() {
             let out = &mut self.out[(row + i) * columns + first..][..PANEL];
-            S::as_mut_simd_f32s(out).0.copy_from_slice(sums);
+            S::as_mut_simd_f32s(out).0.as_chunks_mut::<N>().0[0] = *sums;
         }
     }
 }
@@ -177,7 +183,8 @@ impl WithSimd for AddTransposed<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match PANEL / S::F32_LANES {
+        // A constant, so that only the one arm is compiled.
+        match const { PANEL / S::F32_LANES } {
             1 => self.run::<S, 1>(simd),
             2 => self.run::<S, 2>(simd),
             4 => self.run::<S, 4>(simd),
@@ -209,14 +216,16 @@ impl AddTransposed<'_> {
     fn strip<S: Simd, const N: usize, const M: usize>(&mut self, simd: S, row: usize) {
         let (depth, columns) = (self.right.depth, self.right.columns);
         let gathered = &mut self.scratch.as_chunks_mut::<M>().0[..depth];
-        for (gathered, left) in gathered.iter_mut().zip(self.left.chunks_exact(self.stride)) {
-            gathered.copy_from_slice(&left[row..row + M]);
+        for (k, gathered) in gathered.iter_mut().enumerate() {
+            *gathered = self.left[k * self.stride + row..].as_chunks::<M>().0[0];
         }
         for first in (0..columns).step_by(PANEL) {
             let panel = &self.right.values[first * depth..(first + PANEL) * depth];
             let (vectors, _) = S::as_simd_f32s(panel);
             let mut sums = [[simd.splat_f32s(0.0); N]; M];
-            for (left, right) in gathered.iter().zip(vectors.as_chunks::<N>().0) {
+            let vectors = &vectors.as_chunks::<N>().0[..depth];
+            for k in 0..depth {
+                let (left, right) = (&gathered[k], &vectors[k]);
                 for i in 0..M {
                     let x = simd.splat_f32s(left[i]);
                     for j in 0..N {
@@ -226,8 +235,9 @@ impl AddTransposed<'_> {
             }
             for (i, sums) in sums.iter().enumerate() {
                 let out = &mut self.sums[(row + i) * columns + first..][..PANEL];
-                for (out, sum) in S::as_mut_simd_f32s(out).0.iter_mut().zip(sums) {
-                    *out = simd.add_f32s(*out, *sum);
+                let out = S::as_mut_simd_f32s(out).0;
+                for j in 0..N {
+                    out[j] = simd.add_f32s(out[j], sums[j]);
                 }
             }
         }

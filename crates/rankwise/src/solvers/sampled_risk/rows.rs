@@ -3,7 +3,7 @@
 use crate::data::Query;
 use crate::losses::conditional::RankingSample;
 use crate::solvers::units::FeatureUnits;
-use crate::solvers::vectors::{add_mixed, mixed_dot};
+use crate::sums::add_up_products;
 use std::borrow::Cow;
 
 /// One row per ranking.
@@ -102,7 +102,8 @@ impl FeatureDifferences {
     ) {
         sum.fill(0.0);
         for (row, &slope) in self.each().zip(slopes).filter(|(_, slope)| **slope != 0.0) {
-            add_mixed(share * slope, row.0, &mut sum);
+            let factor = share * slope;
+            sum.iter_mut().zip(row.0).for_each(|(sum, &x)| *sum += factor * f64::from(x));
         }
         let Some(documents) = &self.documents else {
             gradient.iter_mut().zip(&sum).for_each(|(g, s)| *g -= s);
@@ -121,7 +122,7 @@ pub(super) struct FeatureDifference<'a>(&'a [f32]);
 
 impl FeatureDifference<'_> {
     pub(super) fn dot(&self, point: &[f64]) -> f64 {
-        mixed_dot(self.0, point)
+        add_up_products(self.0, point, |x, w| f64::from(x) * w)
     }
 }
 

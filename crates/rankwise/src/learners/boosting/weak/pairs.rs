@@ -5,11 +5,10 @@
 //! rows of them (one i, many j) are processed one after the other. Sums over a row have a fixed number of
 //! lanes, so the result is the same for vectors of any width.
 
+use crate::sums::add_up;
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
 
-/// Partial sums (lanes) of a sum over a row.
-pub(super) const LANES: usize = 8;
 /// The largest range of scores for which the ratios of a query are computed from one exponential per
 /// document. Beyond it they would lose precision, and later overflow.
 const WIDEST: f64 = 300.0;
@@ -281,15 +280,4 @@ impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, '_, T> {
         }
         sums
     }
-}
-
-#[inline(always)]
-pub(super) fn add_up(column: &[f64]) -> f64 {
-    let (chunks, rest) = column.as_chunks::<LANES>();
-    let mut lanes = [0.0; LANES];
-    for chunk in chunks {
-        lanes = std::array::from_fn(|lane| lanes[lane] + chunk[lane]);
-    }
-    lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane += x);
-    ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))
 }

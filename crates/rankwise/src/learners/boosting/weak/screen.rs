@@ -17,9 +17,10 @@
 
 use super::MAX_STEP;
 use super::finder::{Finder, Rule};
-use super::pairs::{Graded, LANES, Side, add_up};
+use super::pairs::{Graded, Side};
 use crate::data::Dataset;
 use crate::parallel;
+use crate::sums::{LANES, add_up};
 use crate::trees::{Binned, Tree};
 use pulp::{Arch, NullaryFnOnce};
 
@@ -322,7 +323,9 @@ fn add_below(code: f32, codes: &[f32], terms: &[f32], sums: &mut [f32], kept: &m
     let (chunks, rest) = kept.as_chunks::<LANES>();
     let mut lanes = [0.0f32; LANES];
     for chunk in chunks {
-        lanes = std::array::from_fn(|lane| lanes[lane] + chunk[lane]);
+        for lane in 0..LANES {
+            lanes[lane] += chunk[lane];
+        }
     }
     lanes.iter_mut().zip(rest).for_each(|(lane, x)| *lane += x);
     ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]))

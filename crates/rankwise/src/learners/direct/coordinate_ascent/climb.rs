@@ -179,10 +179,14 @@ impl Trial {
         step: f64,
     ) -> f64 {
         let query = hill.terrain.data.query(q);
-        let moved = climb.scores[query.range()].iter().zip(varying.values(start, query.len()));
-        self.scores.clear();
-        self.scores.extend(moved.map(|(s, &x)| s + step * f64::from(x)));
-        hill.metric.value_of_scores(query.labels(), &self.scores, &mut self.sorter).unwrap_or(0.0)
+        let (scores, values) = (&climb.scores[query.range()], varying.values(start, query.len()));
+        self.scores.resize(scores.len(), 0.0);
+        for i in 0..scores.len() {
+            self.scores[i] = scores[i] + step * f64::from(values[i]);
+        }
+        let (labels, metric) = (query.labels(), hill.metric);
+        let ranking = self.sorter.rank_top(&self.scores, labels, metric.rank_rule(), metric.depth());
+        metric.value_beside(hill.terrain.ideals[q], labels, ranking).unwrap_or(0.0)
     }
 }
 

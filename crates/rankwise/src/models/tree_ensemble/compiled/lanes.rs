@@ -117,8 +117,8 @@ impl LaneTrees {
         }
         let values: &[f64; MAX_LEAVES] =
             self.values[tree.values..].first_chunk().expect("values are followed by enough others");
-        for (sum, &leaf) in sums.iter_mut().zip(&at) {
-            *sum += values[usize::from(leaf)];
+        for i in 0..N {
+            sums[i] += values[usize::from(at[i])];
         }
         true
     }
@@ -129,9 +129,9 @@ impl LaneTrees {
 fn pass<const N: usize>(nodes: &[Node], block: &RankBlock<N>, at: &mut [u8; N]) {
     for node in nodes {
         let ranks = block.column(node.column, node.missing_right);
-        for (at, &rank) in at.iter_mut().zip(ranks) {
-            let moves = u8::from(rank > node.rank) & u8::from(*at == node.first);
-            *at += node.step & moves.wrapping_neg();
+        for i in 0..N {
+            let moves = u8::from(ranks[i] > node.rank) & u8::from(at[i] == node.first);
+            at[i] += node.step & moves.wrapping_neg();
         }
     }
 }
@@ -161,12 +161,12 @@ fn pass_some<S: Simd, const V: usize, const N: usize>(
         let ranks = &S::as_simd_i8s(block.column(node.column, node.missing_right)).0[start..start + V];
         let (rank, first, step) =
             (simd.splat_i8s(node.rank), simd.splat_u8s(node.first), simd.splat_u8s(node.step));
-        for (at, &ranks) in at.iter_mut().zip(ranks) {
-            let right = simd.transmute_u8s_m8s(simd.greater_than_i8s(ranks, rank));
-            let here = simd.transmute_u8s_m8s(simd.equal_u8s(*at, first));
+        for i in 0..V {
+            let right = simd.transmute_u8s_m8s(simd.greater_than_i8s(ranks[i], rank));
+            let here = simd.transmute_u8s_m8s(simd.equal_u8s(at[i], first));
             // The lesser of step and mask is step & mask, but in a form that compilers leave alone: they would put
             // `here & step` first, and so have this wait for the node before.
-            *at = simd.add_u8s(*at, simd.and_u8s(here, simd.min_u8s(right, step)));
+            at[i] = simd.add_u8s(at[i], simd.and_u8s(here, simd.min_u8s(right, step)));
         }
     }
     at

@@ -97,9 +97,8 @@ impl Ranks {
                     let mut column = [0.0; N];
                     let source = feature.source as usize;
                     if source < width {
-                        // The last row may end before the next would begin.
-                        for (x, row) in column.iter_mut().zip(values.chunks(stride)) {
-                            *x = row[source];
+                        for i in 0..rows.len().min(N) {
+                            column[i] = values[i * stride + source];
                         }
                     }
                     self.fill_feature(simd, feature, &column, block);
@@ -137,8 +136,8 @@ impl Ranks {
         let columns = feature.first..feature.first + feature.thresholds.len().div_ceil(COLUMN);
         for (j, column) in block.missing_left[columns.clone()].iter_mut().enumerate() {
             let below = (j * COLUMN) as u32;
-            for (byte_rank, &rank) in column.iter_mut().zip(&ranks) {
-                *byte_rank = byte(rank.saturating_sub(below).min(COLUMN as u32));
+            for i in 0..N {
+                column[i] = byte(ranks[i].saturating_sub(below).min(COLUMN as u32));
             }
         }
         let missing = values.iter().fold(false, |missing, x| missing | x.is_nan());
@@ -152,14 +151,18 @@ impl Ranks {
     fn rank<S: Simd, const N: usize>(&self, simd: S, range: &Range<usize>, values: &[f32; N]) -> [u32; N] {
         let thresholds = &self.thresholds[range.clone()];
         if thresholds.len() <= COUNT_ALL {
-            count_below(simd, thresholds.iter().copied(), values)
+            count_below(simd, thresholds, 1, values)
         } else if thresholds.len() <= COUNT_GROUPS {
             let padded = (thresholds.len() / GROUP + 1) * GROUP;
-            let groups = self.thresholds[range.start..][..padded].as_chunks::<GROUP>().0;
-            let mut ranks = count_below(simd, groups.iter().map(|group| group[GROUP - 1]), values);
-            for (rank, &x) in ranks.iter_mut().zip(values) {
-                let group = &groups[*rank as usize];
-                *rank = *rank * GROUP as u32 + group.iter().map(|&t| u32::from(t < x)).sum::<u32>();
+            let padded = &self.thresholds[range.start..][..padded];
+            let groups = padded.as_chunks::<GROUP>().0;
+            let mut ranks = count_below(simd, &padded[GROUP - 1..], GROUP, values);
+            for i in 0..N {
+                let group = &groups[ranks[i] as usize];
+                ranks[i] *= GROUP as u32;
+                for threshold in group {
+                    ranks[i] += u32::from(*threshold < values[i]);
+                }
             }
             ranks
         } else {
@@ -201,34 +204,40 @@ impl<const N: usize> RankBlock<N> {
     }
 }
 
-/// How many thresholds are below each value.
+/// How many thresholds, of every `step` of them the first, are below each value.
 #[inline(always)]
 fn count_below<S: Simd, const N: usize>(
     simd: S,
-    thresholds: impl Iterator<Item = f32> + Clone,
+    thresholds: &[f32],
+    step: usize,
     values: &[f32; N],
 ) -> [u32; N] {
     let mut ranks = [0; N];
     if size_of::<S::f32s>() == size_of::<f32>() {
-        for threshold in thresholds {
-            for (rank, &x) in ranks.iter_mut().zip(values) {
-                *rank += u32::from(threshold < x);
+        let mut next = 0;
+        while next < thresholds.len() {
+            for i in 0..N {
+                ranks[i] += u32::from(thresholds[next] < values[i]);
             }
+            next += step;
         }
         return ranks;
     }
     let one = simd.splat_u32s(1);
     let values = S::as_simd_f32s(values).0.as_chunks::<4>().0;
-    for (ranks, values) in S::as_mut_simd_u32s(&mut ranks).0.as_chunks_mut::<4>().0.iter_mut().zip(values) {
+    let vectors = S::as_mut_simd_u32s(&mut ranks).0.as_chunks_mut::<4>().0;
+    for i in 0..vectors.len() {
         let mut counts = [simd.splat_u32s(0); 4];
-        for threshold in thresholds.clone() {
-            let threshold = simd.splat_f32s(threshold);
-            for (count, &x) in counts.iter_mut().zip(values) {
-                let below = simd.less_than_f32s(threshold, x);
-                *count = simd.select_u32s(below, simd.add_u32s(*count, one), *count);
+        let mut next = 0;
+        while next < thresholds.len() {
+            let threshold = simd.splat_f32s(thresholds[next]);
+            for j in 0..4 {
+                let below = simd.less_than_f32s(threshold, values[i][j]);
+                counts[j] = simd.select_u32s(below, simd.add_u32s(counts[j], one), counts[j]);
             }
+            next += step;
         }
-        *ranks = counts;
+        vectors[i] = counts;
     }
     ranks
 }
