@@ -31,6 +31,8 @@ use std::fmt;
 use std::sync::Arc;
 use toml::{Table, Value};
 
+pub(crate) use forecast::TrainingTime;
+
 /// The metric when none is named.
 const METRIC: &str = "ndcg@10";
 

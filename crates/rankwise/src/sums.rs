@@ -54,6 +54,49 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     add_up_products(a, b, |a, b| a * b)
 }
 
+/// Columns of a block in [`dots`]: those of sixteen rows fit the second-level cache.
+const BLOCK: usize = 1 << 11;
+
+/// `a·b` for every `a` of `rows` and every `b` of `others`, by row. All have the same length. Each product is that of
+/// [`dot`], to the last bit; but a long row is read from memory once, not once for every other row.
+pub(crate) fn dots(rows: &[&[f64]], others: &[&[f64]]) -> Vec<Vec<f64>> {
+    let mut lanes = vec![vec![[0.0; LANES]; others.len()]; rows.len()];
+    let width = rows.first().map_or(0, |row| row.len());
+    let whole = width / LANES * LANES;
+    for from in (0..whole).step_by(BLOCK) {
+        let block = from..whole.min(from + BLOCK);
+        for (row, lanes) in rows.iter().zip(&mut lanes) {
+            for (other, lanes) in others.iter().zip(lanes) {
+                add_products(&row[block.clone()], &other[block.clone()], lanes);
+            }
+        }
+    }
+    let product = |row: &[f64], other: &[f64], lanes: [f64; LANES]| {
+        let mut last = 0.0;
+        for i in whole..width {
+            last += row[i] * other[i];
+        }
+        total(lanes) + last
+    };
+    let of_row = |(row, lanes): (&&[f64], Vec<[f64; LANES]>)| {
+        others.iter().zip(lanes).map(|(other, lanes)| product(row, other, lanes)).collect()
+    };
+    rows.iter().zip(lanes).map(of_row).collect()
+}
+
+/// Adds the products of two rows, whose length is a multiple of [`LANES`], to the lanes.
+fn add_products(a: &[f64], b: &[f64], lanes: &mut [f64; LANES]) {
+    let (a, b) = (a.as_chunks::<LANES>().0, b.as_chunks::<LANES>().0);
+    let b = &b[..a.len()];
+    let mut sums = *lanes;
+    for chunk in 0..a.len() {
+        for lane in 0..LANES {
+            sums[lane] += a[chunk][lane] * b[chunk][lane];
+        }
+    }
+    *lanes = sums;
+}
+
 /// `sums += factor·terms`; there may be fewer terms than sums.
 #[inline(always)]
 pub(crate) fn add_scaled(sums: &mut [f64], factor: f64, terms: &[f64]) {
@@ -66,6 +109,26 @@ pub(crate) fn add_scaled(sums: &mut [f64], factor: f64, terms: &[f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rows of every remainder and on both sides of a block's end.
+    #[test]
+    fn many_products_are_those_of_single_ones_to_the_last_bit() {
+        for length in [0, 1, 7, 8, 9, 100, BLOCK, BLOCK + 13, 2 * BLOCK + 8] {
+            let row =
+                |k: usize| (0..length).map(|i| 1.0 / (1 + i * k % 97) as f64 - 0.3).collect::<Vec<f64>>();
+            let (rows, others): (Vec<_>, Vec<_>) = ((1..4).map(row).collect(), (5..10).map(row).collect());
+            let found = dots(&refs(&rows), &refs(&others));
+            for (row, found) in rows.iter().zip(&found) {
+                let single: Vec<f64> = others.iter().map(|other| dot(row, other)).collect();
+                assert_eq!(*found, single, "{length}");
+            }
+            assert_eq!((found.len(), dots(&[], &refs(&others)).len()), (3, 0));
+        }
+    }
+
+    fn refs(rows: &[Vec<f64>]) -> Vec<&[f64]> {
+        rows.iter().map(Vec::as_slice).collect()
+    }
 
     #[test]
     fn every_number_is_counted_once_whatever_the_length() {

@@ -171,3 +171,20 @@ fn impossible_numbers_of_folds_are_rejected() {
         assert_eq!(error, format!("{k} folds are not possible with 23 training queries; give 2 to 23"));
     }
 }
+
+/// One training on a query of 20,000 documents is short enough to start without a word; all those of a search are not.
+#[test]
+fn a_long_search_is_forecast() {
+    let labels = (0..20_000).map(|i| (i % 3) as f32).collect();
+    let train = Dataset::dense(vec![1.0; 20_000], 1, labels, &[20_000]).unwrap();
+    let case = Case { train, ..Case::new("lambda-rank", "", "c = [1.0, 10.0, 100.0]") };
+    let Case { recipe, grid, search, train, metric, .. } = &case;
+    assert_eq!(recipe.check().unwrap().forecast(train).unwrap(), None);
+    let forecast = |validation| {
+        Tuning { recipe, grid, search, train, validation, metric }.forecast().unwrap().unwrap_or_default()
+    };
+    // ½·20,000² pairs, 200 iterations and 3e8 steps per second are 133 s per training: four, and seven of them.
+    let said = forecast(Validation::Data(train));
+    assert!(said.starts_with("tuning lambda-rank may take about 9 minutes here"), "{said}");
+    assert!(forecast(Validation::Folds(2)).contains("about 16 minutes"));
+}

@@ -434,3 +434,25 @@ fn the_number_of_jobs_is_known_in_advance() {
     // Five folds of three trials and a test, and of one test.
     assert_eq!((last.into_inner(), total.into_inner()), (25, 25));
 }
+
+#[test]
+fn a_long_experiment_is_forecast_unless_time_is_limited() {
+    let place = tempfile::tempdir().unwrap();
+    let text = r#"
+[[data]]
+name = "long"
+k = 3
+synth = { shape = "ohsumed", queries = 3, documents = 10000, features = 2 }
+[[learner]]
+name = "lambda-rank"
+grid = { c = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] }
+[[learner]]
+name = "regression"
+"#;
+    let forecast =
+        |text: &str| Experiment::load(spec(place.path(), text), "test").unwrap().forecast().unwrap();
+    let said = forecast(text);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("lambda-rank on `long` may take about"), "{said:?}");
+    assert_eq!(forecast(&format!("time_limit = 60.0\n{text}")), [""; 0]);
+}

@@ -74,6 +74,7 @@ pub(super) struct Finished {
 pub(super) fn run(spec: Spec, directory: &Path, models: Option<&Path>, fresh: bool) -> Result<Finished> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let experiment = Experiment::load(spec, &program()?)?;
+    output::notes(&experiment.forecast()?);
     FILES.iter().for_each(|name| interrupt::will_write(&directory.join(name)));
     let command: Vec<String> =
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();

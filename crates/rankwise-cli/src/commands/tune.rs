@@ -71,6 +71,7 @@ impl Tune {
         let metric = &[self.training.metric()?];
         let tuning =
             Tuning { recipe: &recipe, grid: &grid, search: &search, train: &train, validation, metric };
+        output::notes(&Vec::from_iter(tuning.forecast()?));
         let tuned = interrupt::stoppable(|stop| {
             let jobs = Jobs::new();
             tuning.run(&|job| jobs.done(job), &mut ProgressBar::new(trainer.learner(), stop))

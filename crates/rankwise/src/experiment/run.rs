@@ -142,6 +142,21 @@ impl Experiment {
         Ok(Experiment { spec, metrics, shown, selection, conventions, data, systems, manifest })
     }
 
+    /// A sentence for every data set and learner that may take very long, with what to do about it. Times are rough,
+    /// for one thread; there is none where each training has a time limit.
+    pub fn forecast(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for data in self.data.iter().filter(|_| self.spec.time_limit.is_none()) {
+            let (train, repeats) = (data.fold(0)?.train, data.folds() * self.spec.repeats);
+            for system in &self.systems {
+                let (trials, finals) = if system.is_searched() { (repeats, repeats) } else { (repeats, 0) };
+                let time = system.candidates.time(&train, trials, finals);
+                found.extend(time.forecast(&format!("{} on `{}`", system.learner, data.name)));
+            }
+        }
+        Ok(found)
+    }
+
     /// What it is made from.
     pub(super) fn manifest(&self) -> &Manifest {
         &self.manifest

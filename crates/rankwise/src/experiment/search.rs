@@ -5,9 +5,10 @@
 
 use super::journal::TrialResult;
 use super::spec::{Search, SearchMethod};
+use crate::data::Dataset;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel;
-use crate::recipe::{Recipe, Trainer};
+use crate::recipe::{Recipe, Trainer, TrainingTime};
 use crate::rng::{self, Random};
 use rand::RngExt;
 use std::collections::HashSet;
@@ -121,6 +122,18 @@ impl Candidates {
     /// How many trials a search makes.
     pub(super) fn trials(&self) -> usize {
         self.rungs.iter().map(|rung| rung.settings).sum()
+    }
+
+    /// How long it may take to make all trials on each of `folds` folds, and `finals` trainings beside them. Each is
+    /// assumed to have as much data as `train`.
+    pub(super) fn time(&self, train: &Dataset, folds: usize, finals: usize) -> TrainingTime {
+        // A setting that fails here fails again in its trial, which reports it.
+        let times: Vec<TrainingTime> = self.trainers.iter().filter_map(|t| t.time(train).ok()).collect();
+        let mean = times.iter().map(|time| time.seconds).sum::<f64>() / times.len().max(1) as f64;
+        let trials: f64 = self.rungs.iter().map(|rung| rung.settings as f64 * rung.fraction).sum();
+        let longest = times.into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let reason = longest.map_or(String::new(), |time| time.reason);
+        TrainingTime { seconds: mean * (trials * folds as f64 + finals as f64), reason }
     }
 
     /// Searches. `attempt` tries one setting, by number, on a fraction of the training queries; trials of one round

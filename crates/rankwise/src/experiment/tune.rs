@@ -107,6 +107,17 @@ struct HeldOutFold {
 }
 
 impl Tuning<'_> {
+    /// A sentence if tuning may take very long, with what to do about it. The time is rough, for one thread.
+    pub fn forecast(&self) -> Result<Option<String>> {
+        let trainer = self.recipe.check()?;
+        let candidates = Candidates::new(self.recipe, self.grid, self.search, trainer.seed())?;
+        let folds = match self.validation {
+            Validation::Data(_) => 1,
+            Validation::Folds(k) => k,
+        };
+        Ok(candidates.time(self.train, folds, 1).forecast(&format!("tuning {}", trainer.learner())))
+    }
+
     /// Tries all settings, calls `done` after each, and trains the best one with `watch`.
     ///
     /// The result depends on the seed, but not on the number of threads.

@@ -3,6 +3,7 @@
 use super::Trainer;
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::learners::LossKind;
 use toml::Value;
 
 /// Elementary steps per second of one thread, roughly.
@@ -10,19 +11,42 @@ const SPEED: f64 = 3e8;
 /// Only training that may take longer than this many seconds has a forecast.
 const LONG: f64 = 300.0;
 
+/// How long one training may take, or several.
+pub(crate) struct TrainingTime {
+    /// Roughly, for one thread.
+    pub(crate) seconds: f64,
+    /// What the time comes from and what to do about it, for the end of a sentence.
+    pub(crate) reason: String,
+}
+
+impl TrainingTime {
+    /// A sentence about `what` if it may take very long.
+    pub(crate) fn forecast(&self, what: &str) -> Option<String> {
+        let Self { seconds, reason } = self;
+        (*seconds > LONG).then(|| format!("{what} may take {} here: {reason}", in_words(*seconds)))
+    }
+}
+
 impl Trainer {
     /// A sentence if training may take very long, with what to do about it. The time is rough, for one thread.
     pub fn forecast(&self, train: &Dataset) -> Result<Option<String>> {
+        Ok(self.time(train)?.forecast(&self.learner.name))
+    }
+
+    /// How long training may take.
+    pub(crate) fn time(&self, train: &Dataset) -> Result<TrainingTime> {
         let iterations = ["iterations", "epochs"].iter().find_map(|name| self.parameters().get(*name));
         let iterations = iterations.and_then(Value::as_integer).unwrap_or(1).max(1) as f64;
         let (steps, reason) = match self.loss(train)? {
             Some(loss) => {
+                // λ-gradients hardly change below the first ranks; other losses are flat without the rest.
+                let cutoff = if matches!(loss, LossKind::Lambda(_)) { "set the cutoff `k`, " } else { "" };
                 let loss = loss.into_loss();
                 let steps: f64 = train.queries().map(|query| loss.steps(query.labels())).sum();
                 let longest = train.queries().map(|query| query.len()).max().unwrap_or(0);
                 let reason = format!(
                     "it compares the documents of a query with each other, and the longest query has {longest}; \
-                     train on fewer documents per query, or use rank-net, list-net or rank-svm, whose time grows with \
+                     {cutoff}train on fewer documents per query, or use rank-net, list-net or rank-svm, whose time grows with \
                      the number of documents"
                 );
                 (steps * iterations, reason)
@@ -36,9 +60,7 @@ impl Trainer {
                 (self.configured.steps(train), reason)
             }
         };
-        let seconds = steps / SPEED;
-        Ok((seconds > LONG)
-            .then(|| format!("{} may take {} here: {reason}", self.learner.name, in_words(seconds))))
+        Ok(TrainingTime { seconds: steps / SPEED, reason })
     }
 }
 
@@ -67,6 +89,7 @@ mod tests {
         for learner in ["lambda-rank", "lambda-loss", "soft-rank"] {
             let said = forecast(learner, &long).unwrap();
             assert!(said.contains("the longest query has 100000") && said.contains("list-net"), "{said}");
+            assert_eq!(said.contains("cutoff `k`"), learner != "soft-rank", "{said}");
         }
         for learner in ["rank-net", "list-net", "mle", "approx-ndcg", "rank-svm", "lambda-mart", "svm-map"] {
             assert_eq!(forecast(learner, &long), None, "{learner}");

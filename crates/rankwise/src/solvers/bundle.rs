@@ -53,9 +53,9 @@ impl Bundle {
             converged: false,
         };
         while best.rounds < self.rounds && best.gap() > self.gap && !watch.stop().requested() {
-            for (term, (value, slope)) in touching.iter().enumerate() {
-                planes.add(term, slope, value - dot(slope, &w));
-            }
+            let offset = |value: f64, slope: &[f64]| value - dot(slope, &w);
+            let touched = touching.iter().map(|(value, slope)| (slope.as_slice(), offset(*value, slope)));
+            planes.add(&touched.collect::<Vec<_>>());
             planes.solve(self.c, INNER_FRACTION * (best.primal - best.dual), watch.stop());
             planes.weights(self.c, &mut w);
             best.dual = best.dual.max(planes.dual(self.c, &w));

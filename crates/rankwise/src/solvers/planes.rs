@@ -26,6 +26,8 @@ const RIDGE: f64 = 1e-10;
 
 /// Products of numbers per task.
 const PER_TASK: usize = 1 << 17;
+/// Planes per task, at least: they share what a task reads of the new planes.
+const LEAST_PER_TASK: usize = 16;
 
 /// The planes found so far. The first plane of each term is the constant 0, because a risk is never negative. The
 /// planes lie below the risk for any C, so those found for one C can be reused for the next.
@@ -54,22 +56,31 @@ impl CuttingPlanes {
         }
     }
 
-    /// Adds the plane `slope·w + offset` below term `term`.
-    pub(super) fn add(&mut self, term: usize, slope: &[f64], offset: f64) {
-        let per_task = (PER_TASK / slope.len().max(1)).max(1);
-        let mut products: Vec<f64> = parallel::flat_map(self.slopes.chunks(per_task), |slopes| {
-            slopes.iter().map(|a| a.dot(slope)).collect::<Vec<f64>>()
-        });
-        for (row, product) in self.gram.iter_mut().zip(&products) {
-            row.push(*product);
+    /// Adds a plane `slope·w + offset` below each term, in the order of the terms.
+    pub(super) fn add(&mut self, planes: &[(&[f64], f64)]) {
+        let slopes: Vec<&[f64]> = planes.iter().map(|(slope, _)| *slope).collect();
+        let width = slopes.first().map_or(0, |slope| slope.len());
+        let per_task = (PER_TASK / width.max(1)).max(LEAST_PER_TASK);
+        let products: Vec<Vec<f64>> =
+            parallel::flat_map(self.slopes.chunks(per_task), |stored| Slope::dots(stored, &slopes));
+        for (row, products) in self.gram.iter_mut().zip(&products) {
+            row.extend(products);
         }
-        products.push(dot(slope, slope));
-        self.gram.push(products);
-        self.terms.push(term);
-        self.slopes.push(Slope::new(slope));
-        self.offsets.push(offset);
-        self.multipliers.push(0.0);
-        self.idle.push(0);
+        let before = self.slopes.len();
+        for (term, &(slope, offset)) in planes.iter().enumerate() {
+            let mut row: Vec<f64> = products.iter().map(|products| products[term]).collect();
+            row.extend(self.slopes[before..].iter().map(|stored| stored.dot(slope)));
+            for (earlier, product) in self.gram[before..].iter_mut().zip(&row[before..]) {
+                earlier.push(*product);
+            }
+            row.push(dot(slope, slope));
+            self.gram.push(row);
+            self.terms.push(term);
+            self.slopes.push(Slope::new(slope));
+            self.offsets.push(offset);
+            self.multipliers.push(0.0);
+            self.idle.push(0);
+        }
     }
 
     /// Improves the multipliers until they are within `slack` of the optimum, and drops planes that have been

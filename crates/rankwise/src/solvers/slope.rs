@@ -1,6 +1,6 @@
 //! The slope of a cutting plane, stored without its zeros if it has many.
 
-use crate::sums::{add_scaled, dot};
+use crate::sums::{add_scaled, dot, dots};
 
 /// A slope is stored without its zeros if fewer than one of this many numbers differ from 0.
 const SPARSE: usize = 4;
@@ -34,6 +34,24 @@ impl Slope {
         }
     }
 
+    /// The products of all `slopes` with all `others`, by slope: those of [`dot`](Slope::dot), to the last bit.
+    pub(super) fn dots(slopes: &[Slope], others: &[&[f64]]) -> Vec<Vec<f64>> {
+        let dense: Vec<&[f64]> = slopes.iter().filter_map(Slope::as_dense).collect();
+        let mut of_dense = dots(&dense, others).into_iter();
+        let products = |slope: &Slope| match slope {
+            Slope::Dense(_) => of_dense.next().expect("one row per dense slope"),
+            Slope::Sparse(..) => others.iter().map(|other| slope.dot(other)).collect(),
+        };
+        slopes.iter().map(products).collect()
+    }
+
+    fn as_dense(&self) -> Option<&[f64]> {
+        match self {
+            Slope::Dense(slope) => Some(slope),
+            Slope::Sparse(..) => None,
+        }
+    }
+
     /// `out += scale·slope`.
     pub(super) fn add_scaled(&self, scale: f64, out: &mut [f64]) {
         match self {
@@ -50,6 +68,19 @@ impl Slope {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_of_many_slopes_are_those_of_single_ones_to_the_last_bit() {
+        let row = |k: usize, every: usize| -> Vec<f64> {
+            (0..300).map(|i| if i % every == 0 { 1.0 / (1 + i * k % 97) as f64 } else { 0.0 }).collect()
+        };
+        let slopes: Vec<Slope> = [1, 20, 3, 50, 1].map(|every| Slope::new(&row(every + 1, every))).into();
+        let others = [row(5, 1), row(7, 2), row(11, 30)];
+        let others: Vec<&[f64]> = others.iter().map(Vec::as_slice).collect();
+        let found = Slope::dots(&slopes, &others);
+        let single = |slope: &Slope| others.iter().map(|other| slope.dot(other)).collect::<Vec<f64>>();
+        assert_eq!(found, slopes.iter().map(single).collect::<Vec<_>>());
+    }
 
     /// Small whole numbers, whose products and sums are exact in any order.
     #[test]

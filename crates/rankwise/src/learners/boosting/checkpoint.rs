@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
+#[cfg(test)]
+mod fuzz;
+
 /// A file in which the state of training is saved at intervals. Training that finds the file of an earlier,
 /// unfinished run with the same fingerprint resumes from there, and ends with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +69,14 @@ impl Checkpoint {
             )));
         }
         Ok(Some(saved))
+    }
+
+    /// The refusal of a state that this training cannot have saved.
+    pub(super) fn does_not_fit(&self, reason: &Error) -> Error {
+        Error::model(format!(
+            "the checkpoint {} does not fit this training: {reason}; remove it or use another file",
+            self.path.display()
+        ))
     }
 
     /// Writes the state, completely or not at all.

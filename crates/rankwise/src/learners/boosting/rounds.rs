@@ -1,11 +1,11 @@
 //! The loop over rounds: its start, its end and the model that is kept.
 
+use super::checkpoint::Saved;
 use super::state::State;
 use super::steps::JoinRule;
 use crate::error::{Error, Result};
 use crate::learners::{FingerprintedCheckpoint, Fitted, Task};
 use crate::models::{Combine, Model, Outcome, Record, TreeEnsemble};
-use crate::trees::Tree;
 use crate::watch::{Progress, Watch};
 
 /// The settings of the loop.
@@ -41,9 +41,10 @@ impl Rounds {
     ) -> Result<Fitted> {
         let start = self.start(task)?;
         let mut state = State::new(task, start.as_ref(), &self.base, &self.combine);
-        let saved = task.checkpoint.map(|c| c.checkpoint.read(c.fingerprint)).transpose()?;
-        if let Some(saved) = saved.flatten() {
-            self.replay(&mut state, saved.trees, saved.curve, task)?;
+        if let Some(FingerprintedCheckpoint { checkpoint, fingerprint }) = task.checkpoint
+            && let Some(saved) = checkpoint.read(fingerprint)?
+        {
+            self.replay(&mut state, saved, task).map_err(|reason| checkpoint.does_not_fit(&reason))?;
         }
         let (mut outcome, mut keeper) = (Outcome::RoundsUsedUp, Keeper::new(task, &state)?);
         while (state.weights.len() as u64) < self.most {
@@ -106,18 +107,13 @@ impl Rounds {
     }
 
     /// Repeats the rounds saved in a checkpoint.
-    fn replay(
-        &self,
-        state: &mut State<'_>,
-        trees: Vec<Tree>,
-        curve: Vec<f64>,
-        task: &Task<'_>,
-    ) -> Result<()> {
+    fn replay(&self, state: &mut State<'_>, saved: Saved, task: &Task<'_>) -> Result<()> {
+        let Saved { trees, curve, .. } = saved;
         let outputs = self.base.len();
         let rounds = trees.len() / outputs;
         let expected = if state.valid.is_some() { rounds } else { 0 };
-        if !trees.len().is_multiple_of(outputs) || curve.len() != expected {
-            return Err(Error::model("the checkpoint does not fit this training; remove it first"));
+        if !trees.len().is_multiple_of(outputs) || rounds as u64 > self.most || curve.len() != expected {
+            return Err(Error::model("it has another number of trees or metric values"));
         }
         trees.iter().try_for_each(|tree| tree.check(task.train.width()))?;
         let mut curve = curve.into_iter();
