@@ -293,7 +293,9 @@ impl Trainer {
         check_data(train, valid)?;
         check_relevance(&train.queries().map(|query| query.labels()).collect::<Vec<_>>(), [&*self.metric])?;
         let (trainer, note) = self.for_labels(train)?;
-        let mut ranker = trainer.fit_checked(train, valid, start, watch)?;
+        // What learners draw, divide or hold out by the number of a query must not depend on the order of the file.
+        let (train, valid) = (train.by_query_id(), valid.map(Dataset::by_query_id));
+        let mut ranker = trainer.fit_checked(&train, valid.as_deref(), start, watch)?;
         ranker.record.notes.splice(..0, note);
         Ok(ranker)
     }
@@ -334,7 +336,8 @@ impl Trainer {
         check_data(train, None)?;
         self.check_path(cs)?;
         let (trainer, _) = self.for_labels(train)?;
-        let task = Task::new(train, &*self.metric, self.seed);
+        let train = train.by_query_id();
+        let task = Task::new(&train, &*self.metric, self.seed);
         trainer.configured.path(cs, &task, watch)?.ok_or_else(|| self.no_path())
     }
 

@@ -4,6 +4,7 @@ use super::rows::{any_infinite, infinite_value};
 use super::{Features, MAX_FEATURES, Query, Row, Rows, Texts};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// The names of the feature columns of a data set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,6 +237,21 @@ impl Dataset {
         self.select_rows(&rows)
     }
 
+    /// The data with its queries in the order of their ids: shorter ids first, ids of the same length by their text.
+    /// Whole numbers, with or without a common prefix, are then in the order of their values.
+    pub fn by_query_id(&self) -> Cow<'_, Dataset> {
+        let id = |q: &usize| {
+            let id = self.parts.query_ids.get(*q);
+            (id.len(), id)
+        };
+        let mut order: Vec<usize> = (0..self.query_count()).collect();
+        if order.is_sorted_by_key(id) {
+            return Cow::Borrowed(self);
+        }
+        order.sort_unstable_by(|a, b| id(a).cmp(&id(b)));
+        Cow::Owned(self.select_queries(&order))
+    }
+
     /// The documents with the numbers `rows`, in that order. Those of one query must be adjacent. Queries without
     /// documents are left out.
     pub fn select_rows(&self, rows: &[usize]) -> Dataset {
@@ -410,6 +426,20 @@ mod tests {
         assert_eq!(chosen.row(0), Row::Sparse(&[0, 1], &[1.0, 2.0]));
         assert_eq!(chosen.comment(1), Some("note"));
         assert_eq!(three_queries().select_queries(&[2, 0]).labels(), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn queries_are_put_in_the_order_of_their_ids() {
+        let sorted = |ids: [&str; 3]| {
+            let data = three_queries().with_query_ids(ids).unwrap();
+            let sorted = data.by_query_id();
+            let ids: Vec<String> = sorted.parts().query_ids.iter().map(String::from).collect();
+            (ids, sorted.parts().query_weights.clone().unwrap(), matches!(sorted, Cow::Borrowed(_)))
+        };
+        let texts = |ids: [&str; 3]| ids.map(String::from).to_vec();
+        assert_eq!(sorted(["2", "10", "9"]), (texts(["2", "9", "10"]), vec![1.0, 3.0, 2.0], false));
+        assert_eq!(sorted(["q10", "q2", "q1"]), (texts(["q1", "q2", "q10"]), vec![3.0, 2.0, 1.0], false));
+        assert_eq!(sorted(["a", "b", "aa"]), (texts(["a", "b", "aa"]), vec![1.0, 2.0, 3.0], true));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! ρᵢⱼ = 1/(1 + exp(σ(sᵢ − sⱼ))) ,   λᵢⱼ = σ·ρᵢⱼ·|ΔZᵢⱼ| ,   hᵢⱼ = σ²·ρᵢⱼ(1 − ρᵢⱼ)·|ΔZᵢⱼ|        rᵢ > rⱼ
 //! ∂L/∂sᵢ −= λᵢⱼ ,   ∂L/∂sⱼ += λᵢⱼ ,   curvature of i and j += hᵢⱼ ,   L = Σ |ΔZᵢⱼ|·ln(1 + exp(−σ(sᵢ − sⱼ)))
 //! ```
-//! ΔZ depends on the current ranking (documents with equal scores are in input order), so no function has this
-//! gradient. It is the derivative of L with the weights treated as constants.
+//! ΔZ depends on the current ranking (documents with equal scores are in input order, as in LightGBM), so no function
+//! has this gradient. It is the derivative of L with the weights treated as constants.
 //!
 //! With a truncation k, only pairs with at least one document in the top k contribute, and the ideal DCG is that of
 //! the top k. Discounts are not truncated, nor are the other metrics. This is LightGBM's

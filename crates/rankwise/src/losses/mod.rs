@@ -17,6 +17,7 @@ mod subsampled;
 #[cfg(test)]
 mod tests;
 mod thresholds;
+mod ties;
 
 use crate::card::{self, Card};
 use crate::error::Result;

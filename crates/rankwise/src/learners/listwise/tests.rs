@@ -4,7 +4,7 @@ use super::{approx_ndcg, boltz_rank, lambda_loss, list_mle, list_net, rank_cosin
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::pairwise::{lambda_rank, rank_net};
 use crate::learners::{
-    Fitted, LambdaLinearParameters, LinearParameters, LossLearner, LossScorer, ScorerKind, Task,
+    Fitted, LambdaLinearParameters, LinearParameters, LossKind, LossLearner, LossScorer, ScorerKind, Task,
 };
 use crate::losses::PairSum;
 use crate::metrics::{Conventions, parse};
@@ -142,10 +142,12 @@ fn tolerance_and_record_of_lambda_gradients_are_about_the_final_order() {
             (loss.loss(&train).unwrap(), learn(&loss, &by_order, &train)),
         ];
         for (kind, (weights, fitted)) in fits {
-            let risk = LinearRisk::new(&train, kind.into_loss(), 1);
+            let LossKind::Lambda(loss) = kind else { panic!("λ-gradients") };
+            let risk = LinearRisk::new(&train, loss, 1);
+            let held = risk.in_order_of(&weights);
             let at = |w: &[f64]| {
                 let mut gradient = vec![0.0; w.len()];
-                let value = risk.value_and_gradient(w, &mut gradient);
+                let value = held.value_and_gradient(w, &mut gradient);
                 let norm = gradient.iter().zip(w).map(|(g, w)| (w + 20.0 * g).powi(2)).sum::<f64>().sqrt();
                 (0.5 * w.iter().map(|w| w * w).sum::<f64>() + 20.0 * value, norm)
             };

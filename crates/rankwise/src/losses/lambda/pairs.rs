@@ -12,7 +12,7 @@
 use super::swaps::Swaps;
 use super::{Lambda, LambdaMetric, ScoredQuery};
 use crate::losses::odds::ln;
-use crate::rank::Ranking;
+use crate::rank::{RankRule, Ranking, Sorter, Ties};
 use crate::sums::{LANES, add_up};
 use pulp::{Arch, NullaryFnOnce};
 
@@ -56,7 +56,10 @@ pub(super) struct LambdaSums {
 impl<'a> RankedQuery<'a> {
     /// The query, ranked by its scores or by those of `anchor`. `None` if it has no pairs.
     pub(super) fn new(loss: &'a Lambda, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> Option<Self> {
-        let ranking = Ranking::by_scores(anchor.unwrap_or(query.scores));
+        let ranking = match anchor {
+            Some(anchor) => worst_first(anchor, query.labels),
+            None => Ranking::by_scores(query.scores),
+        };
         let order = ranking.order();
         let mut gains: Vec<f64> = order.iter().map(|&d| loss.gain_of(query.labels[d as usize])).collect();
         if gains.iter().all(|gain| *gain == gains[0]) {
@@ -153,6 +156,13 @@ impl<'a> RankedQuery<'a> {
             });
         }
     }
+}
+
+/// Documents by decreasing score, tied ones by increasing label. A linear model ties documents with the same features;
+/// if their labels are also the same, exchanging them changes nothing, so the order of the file does not matter.
+fn worst_first(scores: &[f64], labels: &[f32]) -> Ranking {
+    let rule = RankRule { ties: Ties::Worst, ..RankRule::default() };
+    Sorter::default().rank(scores, labels, rule).clone()
 }
 
 /// `μ(v_d − v_{d+1})` for d below n; empty for LambdaRank. v_d is the discount of position d − 1.

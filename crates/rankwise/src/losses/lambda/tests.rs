@@ -346,3 +346,24 @@ fn a_long_query_can_be_stopped() {
     assert_eq!(loss.value_and_gradient(query, &mut gradient), 0.0);
     assert!(gradient.iter().all(|slope| *slope == 0.0));
 }
+
+/// Documents that the fixed ranking ties are taken by increasing label, wherever they are in the query.
+#[test]
+fn a_fixed_ranking_with_ties_does_not_depend_on_the_order_of_documents() {
+    let (labels, anchor) = ([2.0, 0.0, 1.0, 2.0, 0.0, 1.0], [0.4, 0.4, 0.4, 0.1, 0.1, 0.9]);
+    let scores = [0.3, 0.3, 0.3, -0.2, -0.2, 0.5];
+    let order = [5, 1, 3, 0, 4, 2];
+    let distinct = [0.38, 0.4, 0.39, 0.1, 0.11, 0.9];
+    for loss in [Lambda::of(LambdaMetric::Ndcg), Lambda::of(LambdaMetric::Map), Lambda::of_lambda_loss()] {
+        let slopes = |labels: &[f32], scores: &[f64], anchor: &[f64]| {
+            let mut gradient = [0.0; 6];
+            let query = ScoredQuery { labels, scores, seed: 0 };
+            loss.value_and_gradient_in_order(query, anchor, &mut gradient);
+            gradient
+        };
+        let given = slopes(&labels, &scores, &anchor);
+        assert_eq!(given, slopes(&labels, &scores, &distinct));
+        let moved = slopes(&order.map(|d| labels[d]), &order.map(|d| scores[d]), &order.map(|d| anchor[d]));
+        (0..6).for_each(|i| assert_close("moved", moved[i], given[order[i]], 1e-12));
+    }
+}

@@ -10,6 +10,7 @@
 use super::hinge_against;
 use crate::card::Card;
 use crate::losses::structured::{DormSearch, LossAugmentedArgmax};
+use crate::losses::ties::level_if_all_tied;
 use crate::losses::{QueryLoss, ScoredQuery};
 
 pub(crate) const CARD: Card = Card {
@@ -25,7 +26,9 @@ pub struct MaxMax(pub DormSearch);
 
 impl QueryLoss for MaxMax {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
-        hinge_against(&self.0, query, gradient, |gains| lowest(gains, query.scores))
+        let value = hinge_against(&self.0, query, gradient, |gains| lowest(gains, query.scores));
+        level_if_all_tied(query, |label| self.0.class_of(label), gradient);
+        value
     }
 
     /// The loss is piecewise linear: its second derivative, where it exists, is 0.

@@ -13,6 +13,7 @@
 //! that pair is its contribution to the subgradient.
 
 use crate::card::Card;
+use crate::losses::ties::level_if_all_tied;
 use crate::losses::{QueryLoss, ScoredQuery};
 use crate::metrics::{Discount, Gain};
 use crate::rank::grade;
@@ -85,6 +86,7 @@ impl QueryLoss for MinPerturb {
             value += weight * raised;
             (below, end) = (Some(top), start);
         }
+        level_if_all_tied(query, |label| grade(label).into(), gradient);
         value
     }
 

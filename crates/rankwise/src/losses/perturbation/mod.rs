@@ -8,6 +8,7 @@ mod tie_random;
 
 use super::ScoredQuery;
 use super::structured::{DormSearch, LossAugmentedArgmax};
+use super::ties::level_if_all_tied;
 
 pub(super) use max_max::CARD as MAX_MAX;
 pub use max_max::MaxMax;
@@ -29,10 +30,12 @@ fn hinge_against(
 ) -> f64 {
     gradient.fill(0.0);
     let Some(worst) = search.argmax(query) else { return 0.0 };
-    let perfect = perfect(&search.gains(query.labels));
     let pulls = search.pulls(query.labels.len());
-    for ((pull, &shown), &wanted) in pulls.iter().zip(worst.order()).zip(&perfect) {
-        gradient[shown as usize] += pull;
+    for (pull, &shown) in pulls.iter().zip(worst.order()) {
+        gradient[shown as usize] = *pull;
+    }
+    level_if_all_tied(query, |label| search.class_of(label), gradient);
+    for (pull, &wanted) in pulls.iter().zip(&perfect(&search.gains(query.labels))) {
         gradient[wanted as usize] -= pull;
     }
     let lead: f64 = gradient.iter().zip(query.scores).map(|(g, s)| g * s).sum();

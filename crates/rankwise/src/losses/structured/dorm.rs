@@ -130,6 +130,10 @@ impl LossAugmentedArgmax for DormSearch {
         gains.iter().any(|gain| *gain != gains[0])
     }
 
+    fn class_of(&self, label: f32) -> f64 {
+        self.gain.of(label, self.threshold)
+    }
+
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {
         self.has_signal(query.labels).then(|| Ranking::from_order(self.placing(query).solve()))
     }

@@ -22,6 +22,7 @@ mod staircase;
 #[cfg(test)]
 mod tests;
 
+use super::ties::level_if_all_tied;
 use super::{QueryLoss, ScoredQuery};
 use crate::rank::{Ranking, grade};
 
@@ -111,6 +112,12 @@ pub trait LossAugmentedArgmax: Send + Sync {
 
     /// Whether there is a ranking of documents with these labels that is not perfect.
     fn has_signal(&self, labels: &[f32]) -> bool;
+
+    /// A number that is equal for labels which the task loss and the feature map do not tell apart; the label itself
+    /// unless given.
+    fn class_of(&self, label: f32) -> f64 {
+        f64::from(grade(label))
+    }
 }
 
 /// The structured hinge loss of an exact search: `max_y [Δ(y) − w·δφ(y)]₊`.
@@ -130,6 +137,7 @@ impl<S: LossAugmentedArgmax> QueryLoss for StructuredHinge<S> {
         if value <= 0.0 {
             gradient.fill(0.0);
         }
+        level_if_all_tied(query, |label| self.0.class_of(label), gradient);
         value.max(0.0)
     }
 

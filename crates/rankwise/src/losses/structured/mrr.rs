@@ -74,6 +74,10 @@ impl LossAugmentedArgmax for MrrSearch {
         has_both_classes(labels, self.threshold)
     }
 
+    fn class_of(&self, label: f32) -> f64 {
+        f64::from(is_relevant(label, self.threshold))
+    }
+
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {
         let classes = Classes::of(query, self.threshold)?;
         let (lowest, others) = classes.relevant.split_last().expect("a query of both classes");
@@ -112,6 +116,10 @@ impl LossAugmentedArgmax for MrrPairSearch {
 
     fn has_signal(&self, labels: &[f32]) -> bool {
         has_both_classes(labels, self.threshold)
+    }
+
+    fn class_of(&self, label: f32) -> f64 {
+        f64::from(is_relevant(label, self.threshold))
     }
 
     /// `value(r) = Δ(r) + u·[ h₀(r) + Σ_{g>0} h_g(max(r, above_g)) ]` with `h_g(b) = Σ_{j<b} (s_bj − s_g)`. `above_g`

@@ -64,6 +64,10 @@ impl LossAugmentedArgmax for NdcgSearch {
         has_both_classes(labels, self.threshold)
     }
 
+    fn class_of(&self, label: f32) -> f64 {
+        f64::from(is_relevant(label, self.threshold))
+    }
+
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {
         let classes = Classes::of(query, self.threshold)?;
         let relevant = classes.relevant.len();

@@ -75,7 +75,6 @@ pub(super) fn fit_reweighted(
 ) -> Fitted {
     let risk = linear.risk(loss, task);
     let at = |weights: Vec<f64>| InOwnOrder::at(&risk, linear.c, weights);
-    let target = linear.tolerance * at(vec![0.0; risk.dim()]).gradient_norm;
     let (start, mut rounds) = warm_start(linear, task, watch);
     let mut now = at(start);
     let (mut best, mut evaluations): (Option<(f64, InOwnOrder)>, u64) = (None, 2);
@@ -83,18 +82,20 @@ pub(super) fn fit_reweighted(
         let held = risk.in_order_of(&now.weights);
         let objective = Regularized { risk: &held, c: linear.c };
         let allowed = (linear.iterations - rounds).div_ceil(reorderings - order);
-        let tolerance = (target / now.gradient_norm).max(ROUGH);
+        let tolerance = (linear.tolerance / now.fraction()).max(ROUGH);
         let optimiser = Lbfgs { rounds: allowed, tolerance, ..Lbfgs::default() };
         let fit = optimiser.minimize(&objective, now.weights, watch);
         rounds += fit.rounds;
-        evaluations += fit.evaluations + 1;
+        evaluations += fit.evaluations + 2;
         let (moved, stalled) = (fit.rounds > 0, fit.rounds == 0 && fit.ending == Termination::Stalled);
         now = match watch.stop().requested() {
             // An evaluation could be cut short; these are of the order before.
-            true => InOwnOrder::of(fit.weights, fit.value, fit.gradient_norm),
+            true => {
+                InOwnOrder { weights: fit.weights, value: fit.value, gradient_norm: fit.gradient_norm, ..now }
+            }
             false => at(fit.weights),
         };
-        now.converged = stalled || now.gradient_norm <= target;
+        now.converged = stalled || now.gradient_norm <= linear.tolerance * now.norm_of_zero;
         let in_data_units = risk.in_data_units(&now.weights);
         let value = task.valid.map_or(0.0, |valid| mean_metric(valid, task.metric, &in_data_units));
         if best.as_ref().is_none_or(|(highest, _)| value >= *highest) {
@@ -110,7 +111,7 @@ pub(super) fn fit_reweighted(
         (false, true) => Outcome::RoundsUsedUp,
         (false, false) => Outcome::StoppedEarly,
     };
-    let fraction = best.gradient_norm * linear.tolerance / target;
+    let fraction = best.fraction();
     let mut fitted = fitted(&risk, best.into_fit(rounds, evaluations), watch);
     if fitted.record.outcome != Outcome::Interrupted {
         fitted.record.outcome = ending;
@@ -130,26 +131,41 @@ struct InOwnOrder {
     weights: Vec<f64>,
     value: f64,
     gradient_norm: f64,
+    /// The norm of the gradient at zero weights, in the order that these weights give: zero weights tie all documents,
+    /// so their own order would be that of the file.
+    norm_of_zero: f64,
     converged: bool,
 }
 
 impl InOwnOrder {
     fn at<L: Reweighted>(risk: &LinearRisk<'_, L>, c: f64, weights: Vec<f64>) -> InOwnOrder {
-        let held = risk.in_order_of(&weights);
-        let mut gradient = vec![0.0; weights.len()];
-        let value = Regularized { risk: &held, c }.value_and_gradient(&weights, &mut gradient);
-        let gradient_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-        InOwnOrder::of(weights, value, gradient_norm)
+        let (value, gradient_norm) = value_and_norm(risk, c, &weights, &weights);
+        let (_, norm_of_zero) = value_and_norm(risk, c, &weights, &vec![0.0; weights.len()]);
+        InOwnOrder { weights, value, gradient_norm, norm_of_zero, converged: false }
     }
 
-    fn of(weights: Vec<f64>, value: f64, gradient_norm: f64) -> InOwnOrder {
-        InOwnOrder { weights, value, gradient_norm, converged: false }
+    /// The norm of the gradient as a fraction of that at zero weights; NaN if both are 0.
+    fn fraction(&self) -> f64 {
+        self.gradient_norm / self.norm_of_zero
     }
 
     fn into_fit(self, rounds: u64, evaluations: u64) -> LbfgsFit {
         let InOwnOrder { weights, value, gradient_norm, .. } = self;
         LbfgsFit { weights, value, gradient_norm, rounds, evaluations, ending: Termination::Converged }
     }
+}
+
+/// The objective at `weights` and the norm of its gradient, with pairs weighted by the order that `order` gives.
+fn value_and_norm<L: Reweighted>(
+    risk: &LinearRisk<'_, L>,
+    c: f64,
+    order: &[f64],
+    weights: &[f64],
+) -> (f64, f64) {
+    let held = risk.in_order_of(order);
+    let mut gradient = vec![0.0; weights.len()];
+    let value = Regularized { risk: &held, c }.value_and_gradient(weights, &mut gradient);
+    (value, gradient.iter().map(|g| g * g).sum::<f64>().sqrt())
 }
 
 /// Weights near the minimum of ListNet's risk, and the iterations they took; at most half of those allowed.
