@@ -6,7 +6,7 @@ use super::scorers::{LossScorer, NetworkParameters, ScorerKind, TreesParameters}
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::losses::{QueryLoss, Reweighted, SecondOrder};
+use crate::losses::{QueryLoss, Reweighted, Scaled, SecondOrder};
 use crate::watch::Stop;
 use std::fmt;
 use std::sync::Arc;
@@ -200,4 +200,14 @@ impl LossSource for CustomLoss {
     fn start_score(&self, _: &Task<'_>) -> f64 {
         0.0
     }
+}
+
+/// A sum over pairs, divided by the mean number of pairs per training query that has any. So one C serves
+/// short and long lists, while every pair has the same weight.
+pub(super) fn per_mean_pairs<L>(loss: L, train: &Dataset, pairs: impl Fn(&[f32]) -> f64) -> Scaled<L> {
+    let counted = train.queries().map(|q| (q.weight(), pairs(q.labels())));
+    let (pairs, queries) = counted
+        .filter(|(_, pairs)| *pairs > 0.0)
+        .fold((0.0, 0.0), |(sum, weights), (w, pairs)| (sum + w * pairs, weights + w));
+    Scaled { loss, factor: if pairs > 0.0 { queries / pairs } else { 1.0 } }
 }

@@ -4,7 +4,7 @@ use super::adaptive::fit_adaptively;
 use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::learners::scorers::skipped_note;
 use crate::learners::{Fitted, Task};
-use crate::losses::conditional::{ConditionalObjective, ExactAuc, RankingSampler};
+use crate::losses::conditional::{ConditionalObjective, RankingSampler};
 use crate::models::{Model, Outcome, Record};
 use crate::rng;
 use crate::solvers::{
@@ -29,8 +29,7 @@ pub(super) fn fit(
     let linear = &optimisation.linear;
     match parameters.method {
         Method::Exact => {
-            let loss = ExactAuc { form, kappa: parameters.kappa, threshold: parameters.threshold };
-            let risk = linear.risk(loss, task);
+            let risk = linear.risk(parameters.closed_form(task.train, form), task);
             let found = minimize(&risk, optimisation, task.seed, watch);
             let weights = risk.in_data_units(&found.fit.weights).into_owned();
             found.into_fitted(weights, risk.skipped(), None, linear.c, watch.stop())

@@ -5,7 +5,9 @@ use super::parameters::{Conditional, ConditionalLinearParameters, Method};
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::learners::loss::per_mean_pairs;
 use crate::learners::{Fitted, LinearParameters, LossKind, LossLearner, LossScorer, ScorerKind, Task};
+use crate::losses::Scaled;
 use crate::losses::conditional::{ConditionalObjective, ExactAuc, RankingGain};
 use crate::watch::Watch;
 use schemars::JsonSchema;
@@ -42,8 +44,8 @@ impl LossLearner for Mle {
         self.0.check(scorer)
     }
 
-    fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(ConditionalObjective::Mle))
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(train, ConditionalObjective::Mle))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -85,8 +87,8 @@ impl LossLearner for ConvexLoss {
         self.0.check(scorer)
     }
 
-    fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(ConditionalObjective::ConvexLoss))
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(train, ConditionalObjective::ConvexLoss))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -136,8 +138,8 @@ impl LossLearner for ExpGain {
         self.0.check(scorer)
     }
 
-    fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(ConditionalObjective::ExpGain))
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(train, ConditionalObjective::ExpGain))
     }
 
     fn linear() -> ConditionalLinearParameters {
@@ -178,8 +180,8 @@ impl LossLearner for L3 {
         self.0.check(scorer)
     }
 
-    fn loss(&self, _: &Dataset) -> Result<LossKind> {
-        Ok(self.0.loss(ConditionalObjective::L3))
+    fn loss(&self, train: &Dataset) -> Result<LossKind> {
+        Ok(self.0.loss(train, ConditionalObjective::L3))
     }
 
     fn default_for(scorer: ScorerKind) -> Self {
@@ -208,10 +210,20 @@ fn closed_form() -> Conditional {
 }
 
 impl Conditional {
-    /// The closed form for AUC.
-    fn loss(&self, form: ConditionalObjective) -> LossKind {
-        let loss = Box::new(ExactAuc { form, kappa: self.kappa, threshold: self.threshold });
+    /// The closed form for AUC, as any scorer minimises it.
+    fn loss(&self, train: &Dataset, form: ConditionalObjective) -> LossKind {
+        let loss = Box::new(self.closed_form(train, form));
         if form.is_convex() { LossKind::Smooth(loss) } else { LossKind::NonConvex(loss) }
+    }
+
+    /// The closed form for AUC. Sums over pairs are divided by the mean number of pairs per query; the expected
+    /// gain is a mean already.
+    pub(super) fn closed_form(&self, train: &Dataset, form: ConditionalObjective) -> Scaled<ExactAuc> {
+        let loss = ExactAuc { form, kappa: self.kappa, threshold: self.threshold };
+        match form {
+            ConditionalObjective::ExpGain | ConditionalObjective::L2 => Scaled { loss, factor: 1.0 },
+            _ => per_mean_pairs(loss, train, |labels| loss.pair_count(labels)),
+        }
     }
 }
 

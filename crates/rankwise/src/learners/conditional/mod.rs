@@ -7,7 +7,9 @@
 //!
 //! where `F_q` is one of the [forms](crate::losses::conditional::ConditionalObjective) and `Q` counts the
 //! queries with both relevant and non-relevant documents; the others are skipped. The paper sums over queries
-//! instead, so its `C` is ours divided by `Q`.
+//! instead, so its `C` is ours divided by `Q`. In closed form the likelihood is a sum over pairs of a relevant
+//! and a non-relevant document. There `F_q` of [`Mle`], [`L3`] and [`ConvexLoss`] is divided by the mean number
+//! of pairs per query, so that one `C` serves short and long lists.
 
 mod adaptive;
 mod fitting;

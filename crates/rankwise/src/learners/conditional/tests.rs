@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::data::{Dataset, Features, Parts};
+use crate::learners::pairwise::rank_net::RankNet;
 use crate::learners::{Fitted, LinearParameters, LossLearner, LossScorer, ScorerKind, Task};
 use crate::losses::conditional::{Kappa, RankingGain};
 use crate::metrics::{Conventions, parse};
@@ -69,6 +70,57 @@ fn two_documents_match_the_solution_by_hand() {
             let w = weights(&learn(&ExpGain(parameters(method)), &linear, &two_documents()))[0];
             assert!(balance(w, 0.0).abs() < 1e-6, "ExpGain {method:?} at C = {c}: {w}");
         }
+    }
+}
+
+fn closed(c: f64, starts: u64) -> (Conditional, ConditionalLinearParameters) {
+    let parameters = Conditional { gain: RankingGain::Auc, method: Method::Exact, ..Conditional::default() };
+    let linear = LinearParameters { scale: false, tolerance: 1e-9, ..LinearParameters::smooth(c) };
+    (parameters, ConditionalLinearParameters { linear, starts })
+}
+
+/// Two relevant and two non-relevant documents, all pairs alike: with `p = σ(−2w)` the closed forms per pair
+/// have their minimum at `w/C = p` (MLE), `p + p(1 − p)/4` (L3) and `σ(¼ − 2w)` (ConvexLoss).
+#[test]
+fn closed_forms_are_means_over_pairs() {
+    let train = dataset(1, vec![1.0, 1.0, 0.0, 0.0], vec![1.0, 1.0, 0.0, 0.0], vec![0, 4]);
+    for c in [0.3, 2.0, 50.0] {
+        let (parameters, linear) = closed(c, 1);
+        let p = |w: f64, shift: f64| 1.0 / (1.0 + (2.0 * w - shift).exp());
+        let w = weights(&learn(&Mle(parameters.clone()), &linear, &train))[0];
+        assert!((w / c - p(w, 0.0)).abs() < 1e-6, "MLE at C = {c}: {w}");
+        let w = weights(&learn(&L3(parameters.clone()), &linear, &train))[0];
+        assert!((w / c - p(w, 0.0) * (1.0 + 0.25 * (1.0 - p(w, 0.0)))).abs() < 1e-6, "L3 at C = {c}: {w}");
+        let w = weights(&learn(&ConvexLoss(parameters), &linear, &train))[0];
+        assert!((w / c - p(w, 0.25)).abs() < 1e-6, "ConvexLoss at C = {c}: {w}");
+    }
+}
+
+/// The same C gives the same weights if every document is there three times, which makes nine times as many
+/// pairs. With binary labels MLE at C is RankNet at 2C, with half its weights.
+#[test]
+fn one_c_serves_short_and_long_lists() {
+    let short = noisy();
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for query in short.queries() {
+        for (row, label) in query.range().zip(query.labels()) {
+            let row = [short.row(row).get(0), short.row(row).get(1)];
+            (0..3).for_each(|_| values.extend(row));
+            labels.extend([*label; 3]);
+        }
+    }
+    let long = dataset(2, values, labels, (0..=12).map(|q| 24 * q).collect());
+    let (parameters, linear) = closed(3.0, 1);
+    let expected = learn(&Mle(parameters.clone()), &linear, &short);
+    let repeated = learn(&Mle(parameters), &linear, &long);
+    let metric = parse("map", &Conventions::default()).unwrap();
+    let pairs = LinearParameters { scale: false, tolerance: 1e-9, ..LinearParameters::smooth(6.0) };
+    let task = Task::new(&short, metric.as_ref(), 1);
+    let pairs = pairs.fit(&RankNet::default(), &task, &mut Silent::default()).unwrap();
+    for (i, w) in weights(&expected).iter().enumerate() {
+        assert!(w.abs() > 0.01, "{w}");
+        assert!((weights(&repeated)[i] - w).abs() < 1e-6, "{} for {w}", weights(&repeated)[i]);
+        assert!((weights(&pairs)[i] - 2.0 * w).abs() < 1e-6, "{} for twice {w}", weights(&pairs)[i]);
     }
 }
 

@@ -8,15 +8,11 @@ pub mod rank_svm;
 #[cfg(test)]
 mod tests;
 
+use super::loss::per_mean_pairs;
 use crate::data::Dataset;
 use crate::losses::{Scaled, pair_count};
 
-/// A sum over pairs, divided by the mean number of pairs per training query that has any. So one C serves
-/// short and long lists, while every pair has the same weight.
-fn per_mean_pairs<L>(loss: L, train: &Dataset) -> Scaled<L> {
-    let counted = train.queries().map(|q| (q.weight(), pair_count(q.labels())));
-    let (pairs, queries) = counted
-        .filter(|(_, pairs)| *pairs > 0.0)
-        .fold((0.0, 0.0), |(sum, weights), (w, pairs)| (sum + w * pairs, weights + w));
-    Scaled { loss, factor: if pairs > 0.0 { queries / pairs } else { 1.0 } }
+/// A sum over pairs with different labels, divided by their mean number.
+fn per_mean_pair_count<L>(loss: L, train: &Dataset) -> Scaled<L> {
+    per_mean_pairs(loss, train, pair_count)
 }

@@ -8,7 +8,7 @@
 //!
 //! For the paper's neural network, use `scorer = "network"`.
 
-use super::per_mean_pairs;
+use super::per_mean_pair_count;
 use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -48,7 +48,7 @@ impl LossLearner for RankNet {
     fn loss(&self, train: &Dataset) -> Result<LossKind> {
         let loss = PairLogistic { sum: self.sum };
         Ok(LossKind::Smooth(match self.sum {
-            PairSum::Total => Box::new(per_mean_pairs(loss, train)),
+            PairSum::Total => Box::new(per_mean_pair_count(loss, train)),
             PairSum::Mean => Box::new(loss),
         }))
     }

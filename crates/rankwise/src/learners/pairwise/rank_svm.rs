@@ -16,7 +16,7 @@ use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::Result;
 
-use super::per_mean_pairs;
+use super::per_mean_pair_count;
 use crate::learners::{LinearParameters, LossKind, LossLearner};
 use crate::losses::{PairHinge, SquaredPairHinge};
 use schemars::JsonSchema;
@@ -63,9 +63,9 @@ impl LossLearner for RankSvm {
 
     fn loss(&self, train: &Dataset) -> Result<LossKind> {
         Ok(match self.loss {
-            PairLoss::Hinge => LossKind::Convex(Box::new(per_mean_pairs(PairHinge::default(), train))),
+            PairLoss::Hinge => LossKind::Convex(Box::new(per_mean_pair_count(PairHinge::default(), train))),
             PairLoss::SquaredHinge => {
-                LossKind::SecondOrder(Box::new(per_mean_pairs(SquaredPairHinge::default(), train)))
+                LossKind::SecondOrder(Box::new(per_mean_pair_count(SquaredPairHinge::default(), train)))
             }
         })
     }

@@ -101,7 +101,7 @@ fn the_certificate_of_newton_steps_is_that_of_cutting_planes() {
     let linear = LinearParameters { c: 10.0, tolerance: 1e-7, ..LinearParameters::default() };
     let newton = learn(&RankSvm { loss: PairLoss::SquaredHinge }, &linear, &train);
     let convex = CustomLoss::new("squared hinge as any convex loss", |train| {
-        let loss = super::per_mean_pairs(crate::losses::SquaredPairHinge::default(), train);
+        let loss = super::per_mean_pair_count(crate::losses::SquaredPairHinge::default(), train);
         Ok(LossKind::Convex(Box::new(loss)))
     });
     let planes = learn(&convex, &linear, &train);

@@ -75,6 +75,12 @@ impl ExactAuc {
     pub fn of(form: ConditionalObjective) -> ExactAuc {
         ExactAuc { form, kappa: Kappa::One, threshold: 1.0 }
     }
+
+    /// The number of pairs of a relevant and a non-relevant document.
+    pub(crate) fn pair_count(&self, labels: &[f32]) -> f64 {
+        let relevant = labels.iter().filter(|r| is_relevant(**r, self.threshold)).count();
+        relevant as f64 * (labels.len() - relevant) as f64
+    }
 }
 
 impl QueryLoss for ExactAuc {
@@ -127,8 +133,7 @@ impl QueryLoss for ExactAuc {
     }
 
     fn has_signal(&self, labels: &[f32]) -> bool {
-        let relevant = labels.iter().filter(|r| is_relevant(**r, self.threshold)).count();
-        relevant > 0 && relevant < labels.len()
+        self.pair_count(labels) > 0.0
     }
 }
 
