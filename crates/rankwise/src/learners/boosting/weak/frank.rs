@@ -17,7 +17,7 @@
 //! away, where hopeless pairs are given up: a line search learns worse rankings.)
 
 use super::finder::{Finder, Rule};
-use super::pairs::{CrossTerms, Graded, PairTerms, Side, add_up_across};
+use super::pairs::{CrossTerms, Graded, PairTerms, Side, add_up_across_without_gains};
 use super::screen::{Bend, Screen};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
 use crate::card::Card;
@@ -112,7 +112,8 @@ impl<'a> Fidelity<'a> {
 
     /// Two sums over the pairs that a rule separates, with `ahead` added to the scores of the selected side.
     fn across<T: CrossTerms + Sync>(&self, sides: &[[Side; 2]], ahead: f64, terms: &T) -> (f64, f64) {
-        let sums: Vec<(f64, f64)> = parallel::map(sides, |sides| add_up_across(sides, ahead, terms));
+        let sums: Vec<(f64, f64)> =
+            parallel::map(sides, |sides| add_up_across_without_gains(sides, ahead, terms));
         let weighed = sums.iter().zip(&self.weights);
         weighed.fold((0.0, 0.0), |(a, b), (sum, w)| (a + w * sum.0, b + w * sum.1))
     }
@@ -145,7 +146,8 @@ impl WeakTarget for Fidelity<'_> {
         let losses: Vec<f64> =
             parallel::map(by_query(self.data, worths).into_iter().enumerate(), |(q, worths)| {
                 let (graded, weight) = (&self.queries[q], self.weights[q]);
-                let loss = graded.add_up(&scores[self.data.query(q).range()], &Pull, worths);
+                let scores = &scores[self.data.query(q).range()];
+                let loss = graded.add_up_without_gains(scores, &Pull, worths);
                 worths.iter_mut().for_each(|w| *w *= weight);
                 loss * weight
             });

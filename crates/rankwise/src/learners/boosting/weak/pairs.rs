@@ -4,7 +4,11 @@
 //! It is a ratio of two numbers, one per document, so no pair needs an exponential. Pairs are never stored:
 //! rows of them (one i, many j) are processed one after the other. Sums over a row have a fixed number of
 //! lanes, so the result is the same for vectors of any width.
+//!
+//! Millions of pairs whose terms depend on z alone are summed in time linear in the number of documents instead
+//! ([`smooth_sums`]).
 
+use crate::losses::smooth_sums::{is_worthwhile, smooth_sums};
 use crate::sums::add_up;
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
@@ -85,6 +89,43 @@ impl Graded {
             pulls[d as usize] = own - others;
         }
         sums.total
+    }
+
+    /// The same for many documents, in linear time for each label. The terms must not depend on gains, and
+    /// be constant for documents far apart.
+    fn add_up_many<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
+        let of = |behind: f64| <[f64; 2]>::from(terms.of(behind.clamp(-FURTHEST, FURTHEST).exp(), 0.0, 0.0));
+        let sorted: Vec<f64> = self.order.iter().map(|&d| scores[d as usize]).collect();
+        let negative: Vec<f64> = sorted.iter().map(|score| -score).collect();
+        let mut total = 0.0;
+        pulls.fill(0.0);
+        for grade in self.starts.windows(2) {
+            let (worse, better) = (0..grade[0], grade[0]..grade[1]);
+            let of_better = smooth_sums(masses(&sorted[worse.clone()]), &sorted[better.clone()], of);
+            let of_worse = smooth_sums(masses(&negative[better.clone()]), &negative[worse.clone()], of);
+            for (d, [pull, term]) in self.order[better].iter().zip(of_better) {
+                pulls[*d as usize] += pull;
+                total += term;
+            }
+            for (d, [pull, _]) in self.order[worse].iter().zip(of_worse) {
+                pulls[*d as usize] -= pull;
+            }
+        }
+        total
+    }
+
+    /// [`add_up`](Graded::add_up) in the way that takes less time. The terms must not depend on gains.
+    pub(super) fn add_up_without_gains<T: PairTerms>(
+        &self,
+        scores: &[f64],
+        terms: &T,
+        pulls: &mut [f64],
+    ) -> f64 {
+        let per_label = self.pairs() / (self.starts.len() - 1).max(1) as f64;
+        match is_worthwhile(per_label, scores.iter().copied()) {
+            true => self.add_up_many(scores, terms, pulls),
+            false => self.add_up(scores, terms, pulls),
+        }
     }
 
     /// All documents.
@@ -237,6 +278,45 @@ pub(super) fn add_up_across<T: CrossTerms>(
     Arch::new().dispatch(AddAcross(&mut across))
 }
 
+/// The same for many documents, in linear time for each label. The terms must not depend on gains, and pairs with equal
+/// labels do not count.
+fn add_up_across_many<T: CrossTerms>([chosen, others]: &[Side; 2], ahead: f64, terms: &T) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    for (own, starts) in chosen.starts.windows(2).zip(others.starts.windows(2)) {
+        let own = &chosen.scores[own[0]..own[1]];
+        let ratio = |behind: f64| (behind - ahead).clamp(-FURTHEST, FURTHEST).exp();
+        let right = smooth_sums(masses(&others.scores[..starts[0]]), own, |behind| {
+            <[f64; 2]>::from(terms.right(ratio(behind), 0.0, 0.0))
+        });
+        let wrong = smooth_sums(masses(&others.scores[starts[1]..]), own, |behind| {
+            <[f64; 2]>::from(terms.wrong(ratio(behind), 0.0, 0.0))
+        });
+        sums = right.iter().chain(&wrong).fold(sums, |sum, [a, b]| (sum.0 + a, sum.1 + b));
+    }
+    sums
+}
+
+/// Documents with these scores, as sources of smooth sums.
+fn masses(scores: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+    scores.iter().map(|score| (*score, 1.0))
+}
+
+/// [`add_up_across`] in the way that takes less time. The terms must not depend on gains, and pairs with equal labels do
+/// not count.
+pub(super) fn add_up_across_without_gains<T: CrossTerms>(
+    sides: &[Side; 2],
+    ahead: f64,
+    terms: &T,
+) -> (f64, f64) {
+    let [chosen, others] = sides;
+    let pairs = (chosen.scores.len() * others.scores.len()) as f64 / (chosen.starts.len() - 1) as f64;
+    let scores = chosen.scores.iter().chain(&others.scores).copied();
+    match is_worthwhile(pairs, scores) {
+        true => add_up_across_many(sides, ahead, terms),
+        false => add_up_across(sides, ahead, terms),
+    }
+}
+
 struct Across<'a, T> {
     chosen: &'a Side,
     others: &'a Side,
@@ -279,5 +359,58 @@ impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, '_, T> {
             }
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng;
+    use rand::RngExt;
+
+    /// Terms that are constant for documents far apart, as exponents are limited.
+    struct Bounded;
+
+    impl PairTerms for Bounded {
+        fn of(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+            (z / (1.0 + z), 1.0 - (1.0 / (1.0 + z)).sqrt())
+        }
+    }
+
+    impl CrossTerms for Bounded {
+        const SAME: bool = false;
+
+        fn right(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+            (z / (1.0 + z), 0.0)
+        }
+
+        fn wrong(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+            (0.0, 1.0 / (1.0 + z))
+        }
+    }
+
+    #[test]
+    fn both_ways_of_summing_agree() {
+        let mut random = rng::stream(5, &[]);
+        let labels: Vec<f32> = (0..300).map(|_| random.random_range(0..4) as f32).collect();
+        let chosen: Vec<bool> = (0..300).map(|_| random.random()).collect();
+        let graded = Graded::new(&labels, |_| 0.0);
+        let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{b} for {a}");
+        for range in [0.0, 3.0, 200.0, 500.0] {
+            let scores: Vec<f64> = (0..300).map(|_| range * random.random::<f64>()).collect();
+            let [mut rows, mut many] = [(); 2].map(|()| vec![f64::NAN; 300]);
+            near(
+                graded.add_up(&scores, &Bounded, &mut rows),
+                graded.add_up_many(&scores, &Bounded, &mut many),
+            );
+            rows.iter().zip(&many).for_each(|(a, b)| near(*a, *b));
+            let sides = graded.sides(&scores, &chosen);
+            for ahead in [0.0, 1.5, -5.0] {
+                let rows = add_up_across(&sides, ahead, &Bounded);
+                let many = add_up_across_many(&sides, ahead, &Bounded);
+                near(rows.0, many.0);
+                near(rows.1, many.1);
+            }
+        }
     }
 }
