@@ -4,6 +4,9 @@
 //! so the result is too. The loops count instead of zipping iterators: these are compiled to vectors in every
 //! build, also where functions of the standard library are not inlined from one unit of code to another.
 
+use pulp::{Arch, NullaryFnOnce};
+use std::ops::Range;
+
 /// The number of partial sums.
 pub(crate) const LANES: usize = 8;
 
@@ -65,11 +68,7 @@ pub(crate) fn dots(rows: &[&[f64]], others: &[&[f64]]) -> Vec<Vec<f64>> {
     let whole = width / LANES * LANES;
     for from in (0..whole).step_by(BLOCK) {
         let block = from..whole.min(from + BLOCK);
-        for (row, lanes) in rows.iter().zip(&mut lanes) {
-            for (other, lanes) in others.iter().zip(lanes) {
-                add_products(&row[block.clone()], &other[block.clone()], lanes);
-            }
-        }
+        Arch::new().dispatch(AddProducts { rows, others, block, lanes: &mut lanes });
     }
     let product = |row: &[f64], other: &[f64], lanes: [f64; LANES]| {
         let mut last = 0.0;
@@ -84,17 +83,34 @@ pub(crate) fn dots(rows: &[&[f64]], others: &[&[f64]]) -> Vec<Vec<f64>> {
     rows.iter().zip(lanes).map(of_row).collect()
 }
 
-/// Adds the products of two rows, whose length is a multiple of [`LANES`], to the lanes.
-fn add_products(a: &[f64], b: &[f64], lanes: &mut [f64; LANES]) {
-    let (a, b) = (a.as_chunks::<LANES>().0, b.as_chunks::<LANES>().0);
-    let b = &b[..a.len()];
-    let mut sums = *lanes;
-    for chunk in 0..a.len() {
-        for lane in 0..LANES {
-            sums[lane] += a[chunk][lane] * b[chunk][lane];
+/// Adds the products in a block of columns, whose length is a multiple of [`LANES`], with the widest vectors of the
+/// machine.
+struct AddProducts<'a> {
+    rows: &'a [&'a [f64]],
+    others: &'a [&'a [f64]],
+    block: Range<usize>,
+    lanes: &'a mut [Vec<[f64; LANES]>],
+}
+
+impl NullaryFnOnce for AddProducts<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (row, lanes) in self.rows.iter().zip(self.lanes) {
+            let a = row[self.block.clone()].as_chunks::<LANES>().0;
+            for (other, lanes) in self.others.iter().zip(lanes) {
+                let b = &other[self.block.clone()].as_chunks::<LANES>().0[..a.len()];
+                let mut sums = *lanes;
+                for chunk in 0..a.len() {
+                    for lane in 0..LANES {
+                        sums[lane] += a[chunk][lane] * b[chunk][lane];
+                    }
+                }
+                *lanes = sums;
+            }
         }
     }
-    *lanes = sums;
 }
 
 /// `sums += factor·terms`; there may be fewer terms than sums.

@@ -12,7 +12,7 @@
 
 use super::objective::Objective;
 use super::positive::solve_positive;
-use super::slope::Slope;
+use super::slope::{Slope, Vectors};
 use crate::parallel;
 use crate::sums::dot;
 use crate::watch::Stop;
@@ -58,11 +58,11 @@ impl CuttingPlanes {
 
     /// Adds a plane `slope·w + offset` below each term, in the order of the terms.
     pub(super) fn add(&mut self, planes: &[(&[f64], f64)]) {
-        let slopes: Vec<&[f64]> = planes.iter().map(|(slope, _)| *slope).collect();
-        let width = slopes.first().map_or(0, |slope| slope.len());
+        let vectors = Vectors::new(planes.iter().map(|(slope, _)| *slope).collect(), &self.slopes);
+        let width = planes.first().map_or(0, |(slope, _)| slope.len());
         let per_task = (PER_TASK / width.max(1)).max(LEAST_PER_TASK);
         let products: Vec<Vec<f64>> =
-            parallel::flat_map(self.slopes.chunks(per_task), |stored| Slope::dots(stored, &slopes));
+            parallel::flat_map(self.slopes.chunks(per_task), |stored| Slope::dots(stored, &vectors));
         for (row, products) in self.gram.iter_mut().zip(&products) {
             row.extend(products);
         }

@@ -1,6 +1,6 @@
 //! The slope of a cutting plane, stored without its zeros if it has many.
 
-use crate::sums::{add_scaled, dot, dots};
+use crate::sums::{LANES, add_scaled, dot, dots};
 
 /// A slope is stored without its zeros if fewer than one of this many numbers differ from 0.
 const SPARSE: usize = 4;
@@ -34,13 +34,13 @@ impl Slope {
         }
     }
 
-    /// The products of all `slopes` with all `others`, by slope: those of [`dot`](Slope::dot), to the last bit.
-    pub(super) fn dots(slopes: &[Slope], others: &[&[f64]]) -> Vec<Vec<f64>> {
+    /// The products of all `slopes` with all `vectors`, by slope: those of [`dot`](Slope::dot), to the last bit.
+    pub(super) fn dots(slopes: &[Slope], vectors: &Vectors<'_>) -> Vec<Vec<f64>> {
         let dense: Vec<&[f64]> = slopes.iter().filter_map(Slope::as_dense).collect();
-        let mut of_dense = dots(&dense, others).into_iter();
+        let mut of_dense = dots(&dense, &vectors.rows).into_iter();
         let products = |slope: &Slope| match slope {
             Slope::Dense(_) => of_dense.next().expect("one row per dense slope"),
-            Slope::Sparse(..) => others.iter().map(|other| slope.dot(other)).collect(),
+            Slope::Sparse(columns, values) => vectors.dots(columns, values),
         };
         slopes.iter().map(products).collect()
     }
@@ -65,6 +65,47 @@ impl Slope {
     }
 }
 
+/// Vectors to multiply many slopes with.
+pub(super) struct Vectors<'a> {
+    rows: Vec<&'a [f64]>,
+    /// The vectors side by side, [`LANES`] to a block, so that one step of a sparse slope reads one place in memory for
+    /// all of them. Empty if no slope is sparse.
+    blocks: Vec<Vec<[f64; LANES]>>,
+}
+
+impl<'a> Vectors<'a> {
+    /// Vectors for the products with `slopes`.
+    pub(super) fn new(rows: Vec<&'a [f64]>, slopes: &[Slope]) -> Vectors<'a> {
+        let any_sparse = slopes.iter().any(|slope| matches!(slope, Slope::Sparse(..)));
+        let blocks = if any_sparse { rows.chunks(LANES).map(side_by_side).collect() } else { Vec::new() };
+        Vectors { rows, blocks }
+    }
+
+    /// The products of a sparse slope with all vectors. Each is summed in the order of the columns.
+    fn dots(&self, columns: &[u32], values: &[f64]) -> Vec<f64> {
+        let of_block = |block: &Vec<[f64; LANES]>| {
+            let mut sums = [0.0; LANES];
+            for (&c, x) in columns.iter().zip(values) {
+                let others = &block[c as usize];
+                for lane in 0..LANES {
+                    sums[lane] += x * others[lane];
+                }
+            }
+            sums
+        };
+        self.blocks.iter().flat_map(of_block).take(self.rows.len()).collect()
+    }
+}
+
+/// For every column, the numbers of up to [`LANES`] rows.
+fn side_by_side(rows: &[&[f64]]) -> Vec<[f64; LANES]> {
+    let mut block = vec![[0.0; LANES]; rows[0].len()];
+    for (lane, row) in rows.iter().enumerate() {
+        block.iter_mut().zip(*row).for_each(|(numbers, x)| numbers[lane] = *x);
+    }
+    block
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,9 +116,9 @@ mod tests {
             (0..300).map(|i| if i % every == 0 { 1.0 / (1 + i * k % 97) as f64 } else { 0.0 }).collect()
         };
         let slopes: Vec<Slope> = [1, 20, 3, 50, 1].map(|every| Slope::new(&row(every + 1, every))).into();
-        let others = [row(5, 1), row(7, 2), row(11, 30)];
-        let others: Vec<&[f64]> = others.iter().map(Vec::as_slice).collect();
-        let found = Slope::dots(&slopes, &others);
+        let others: Vec<Vec<f64>> = (1..12).map(|k| row(5 * k, k)).collect();
+        let rows = others.iter().map(Vec::as_slice).collect();
+        let found = Slope::dots(&slopes, &Vectors::new(rows, &slopes));
         let single = |slope: &Slope| others.iter().map(|other| slope.dot(other)).collect::<Vec<f64>>();
         assert_eq!(found, slopes.iter().map(single).collect::<Vec<_>>());
     }
