@@ -15,7 +15,7 @@
 //! Version 2 added `scorer`, `data` and `version` to the ranker. Files of version 1 lack them and are read for ever.
 //! `numbering` is there only for models of other tools whose features are not fully known; earlier programs refuse it.
 
-use super::{Ranker, interchange};
+use super::{Model, Ranker, interchange};
 use crate::data::{AtomicFile, Source};
 use crate::error::{Error, Result};
 use serde::Deserialize;
@@ -86,8 +86,19 @@ impl Ranker {
         }
         let ranker: Ranker = serde_json::from_slice(envelope.ranker.get().as_bytes()).map_err(bad_field)?;
         ranker.check()?;
+        check_trees(&ranker.model)?;
         Ok(ranker)
     }
+}
+
+/// A number in JSON can be too large for single precision. It is then read as infinite, and could not be written again.
+fn check_trees(model: &Model) -> Result<()> {
+    let Model::Trees(ensemble) = model else { return Ok(()) };
+    let numbers = ensemble.trees().iter().flat_map(|tree| [&tree.thresholds, &tree.gains, &tree.covers]);
+    if numbers.flatten().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::model("a tree has a threshold, a gain or a number of documents that is too large"))
 }
 
 impl Tag {

@@ -113,13 +113,8 @@ impl Tree {
                 "a tree tests a feature beyond the {width} features of the model"
             )));
         }
-        let of_nodes = [&self.thresholds, &self.gains, &self.covers];
-        if of_nodes.iter().any(|numbers| numbers.iter().any(|x| !x.is_finite()))
-            || self.values.iter().any(|v| !v.is_finite())
-        {
-            return Err(Error::model(
-                "a tree has a threshold, a gain, a number of documents or a leaf value that is not finite",
-            ));
+        if self.thresholds.iter().any(|t| t.is_nan()) || self.values.iter().any(|v| !v.is_finite()) {
+            return Err(Error::model("a tree has a threshold or a leaf value that is not finite"));
         }
         self.check_links()
     }
