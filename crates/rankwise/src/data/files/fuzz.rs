@@ -43,8 +43,9 @@ const PIECES: &[&[u8]] = &[
     b"f1",
 ];
 
-fn cases() -> u64 {
-    std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(50_000)
+/// The number of cases: what `RANKWISE_FUZZ_CASES` says, or `usual`.
+pub(crate) fn cases(usual: u64) -> u64 {
+    std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 /// A copy of `seed` with a few bytes removed, repeated, flipped or replaced by one of the `pieces`.
@@ -76,7 +77,7 @@ pub(crate) fn damaged(seed: &[u8], pieces: &[&[u8]], random: &mut impl RngExt) -
 fn fuzz<T>(stream: u64, seeds: &[&str], read: impl Fn(Source) -> Result<T>) {
     let mut random = rng::stream(11, &[stream]);
     let (mut accepted, mut refused) = (0u64, 0u64);
-    for case in 0..cases() {
+    for case in 0..cases(50_000) {
         let bytes = damaged(seeds[case as usize % seeds.len()].as_bytes(), PIECES, &mut random);
         let source = Source::new("x", std::io::Cursor::new(bytes.clone()));
         match source.and_then(&read) {

@@ -1,6 +1,6 @@
 use super::super::findings::RankedDocument;
 use super::*;
-use crate::data::files::fuzz::damaged;
+use crate::data::files::fuzz::{cases, damaged};
 use crate::metrics::{Conventions, parse_list};
 use crate::rng;
 use rand::RngExt;
@@ -209,10 +209,6 @@ fn a_trial_is_not_taken_for_a_test() {
     assert!(refusal.contains("journal:2: this line is not the result of a test"), "{refusal}");
 }
 
-fn cases() -> usize {
-    std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
-}
-
 const PIECES: &[&[u8]] = &[
     b"\n",
     b"\r\n",
@@ -247,7 +243,7 @@ fn damaged_journals_are_refused_or_read_as_they_were_written() {
     let path = directory.path().join("journal");
     let whole = written(&path).into_bytes();
     let (mut random, mut accepted, mut refused) = (rng::stream(29, &[1]), 0, 0);
-    for _ in 0..cases() {
+    for _ in 0..cases(20_000) {
         let bytes = damaged(&whole, PIECES, &mut random);
         let complete = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
         match read(&bytes[..complete], &path, "x") {
@@ -277,7 +273,7 @@ fn damaged_journals_with_right_checksums_give_no_impossible_values() {
     let whole = written(&path).into_bytes();
     let head = whole.iter().position(|b| *b == b'\n').unwrap() + 1;
     let (mut random, mut accepted, mut refused) = (rng::stream(29, &[2]), 0, 0);
-    for _ in 0..cases() / 10 {
+    for _ in 0..cases(20_000) / 10 {
         let at = random.random_range(head..whole.len() - 30);
         let end = (at + random.random_range(20..400)).min(whole.len());
         let mut bytes = whole[..at].to_vec();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::data::files::fuzz::{cases, damaged};
 
 const SMALL: &str = "name = \"x\"\n[[data]]\nname = \"d\"\nsynth = { shape = \"mslr\" }\n[[learner]]\nname = \"regression\"\n";
 
@@ -211,11 +212,10 @@ const PIECES: &[&[u8]] = &[
 /// Whatever is in an experiment file, it is read or refused with its place; the settings to try are bounded.
 #[test]
 fn damaged_experiment_files_never_cause_a_panic() {
-    let cases = std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000);
     Spec::parse(FULL, "x.toml").unwrap();
     let (mut random, mut accepted, mut refused) = (crate::rng::stream(30, &[1]), 0, 0);
-    for _ in 0..cases {
-        let bytes = crate::data::files::fuzz::damaged(FULL.as_bytes(), PIECES, &mut random);
+    for _ in 0..cases(3_000) {
+        let bytes = damaged(FULL.as_bytes(), PIECES, &mut random);
         let text = String::from_utf8_lossy(&bytes);
         let spec = match Spec::parse(&text, "x.toml") {
             Ok(spec) => spec,

@@ -1,6 +1,7 @@
 //! Specifications as people write them, and damaged ones.
 
 use super::*;
+use crate::data::files::fuzz::{cases, damaged};
 use crate::metrics::{Empty, Gain, preset};
 
 fn names(specs: &str) -> Vec<String> {
@@ -236,11 +237,10 @@ fn damaged_specs_never_cause_a_panic() {
     let seeds = "ndcg@10:gain=linear|iprec_at_recall_0.10,0.5|RBP(rel=2,p=0.5)@10,AP|p@1..5:t=2|NDCG:top=10;type=Exp|rbp.95";
     let seeds: Vec<&str> = seeds.split('|').collect();
     let mut random = crate::rng::stream(12, &[]);
-    let cases = std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000);
     let (mut accepted, mut refused) = (0_u64, 0_u64);
-    for case in 0..cases {
-        let seed = seeds[case % seeds.len()].as_bytes();
-        let bytes = crate::data::files::fuzz::damaged(seed, pieces, &mut random);
+    for case in 0..cases(20_000) {
+        let seed = seeds[case as usize % seeds.len()].as_bytes();
+        let bytes = damaged(seed, pieces, &mut random);
         let spec = String::from_utf8_lossy(&bytes);
         match parse_list(&spec, &Conventions::default()) {
             Ok(metrics) => {

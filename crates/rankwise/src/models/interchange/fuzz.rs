@@ -4,7 +4,7 @@
 
 use super::{Format, export, read, replay, samples};
 use crate::data::Rows;
-use crate::data::files::fuzz::damaged;
+use crate::data::files::fuzz::{cases, damaged};
 use crate::models::{Activation, Layer, Model, NeuralNetwork, Ranker, checksum};
 use crate::rng;
 
@@ -51,10 +51,6 @@ const PIECES: &[&[u8]] = &[
     b"T",
 ];
 
-fn cases() -> u64 {
-    std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000)
-}
-
 /// What is accepted must also score, and be written again.
 fn use_it(ranker: &Ranker) {
     let width = ranker.model.width();
@@ -83,7 +79,7 @@ fn fuzz(format: Format) {
 fn fuzz_copies(seeds: &[Vec<u8>], stream: u64) {
     let mut random = rng::stream(12, &[stream]);
     let (mut good, mut bad, mut strange) = (0u64, 0u64, 0u64);
-    for case in 0..cases() {
+    for case in 0..cases(10_000) {
         let bytes = damaged(&seeds[case as usize % seeds.len()], PIECES, &mut random);
         match read(&bytes) {
             Some(Ok(ranker)) => {
@@ -119,7 +115,7 @@ fn damaged_models_for_engines_are_survived() {
             .collect();
         let mut random = rng::stream(13, &[format as u64]);
         let (mut good, mut bad) = (0u64, 0u64);
-        for case in 0..cases() / 4 {
+        for case in 0..cases(10_000) / 4 {
             let bytes = damaged(&seeds[case as usize % seeds.len()], PIECES, &mut random);
             match replay(&bytes, format, &ranker, &[vec![0.5, f32::NAN, -3.0]]) {
                 Ok(_) => good += 1,
@@ -172,7 +168,7 @@ fn damaged_models_of_our_own_with_mended_checksums_are_survived() {
     let seeds = rankers.map(|ranker| serde_json::to_vec(&ranker).unwrap());
     let mut random = rng::stream(14, &[]);
     let (mut good, mut bad) = (0u64, 0u64);
-    for case in 0..cases() {
+    for case in 0..cases(10_000) {
         let ranker = damaged(&seeds[case as usize % seeds.len()], PIECES, &mut random);
         let Ok(text) = std::str::from_utf8(&ranker) else { continue };
         let file = format!(

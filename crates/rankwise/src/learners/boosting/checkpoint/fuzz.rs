@@ -3,7 +3,7 @@
 //! `RANKWISE_FUZZ_CASES` sets the number of cases.
 
 use super::{Checkpoint, Envelope};
-use crate::data::files::fuzz::damaged;
+use crate::data::files::fuzz::{cases, damaged};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::learners::{self, FingerprintedCheckpoint, Fitted, Task};
@@ -56,10 +56,6 @@ const WAYS: [(&str, &str, bool); 6] = [
 const ITERATIONS: u64 = 4;
 /// With gb-rank's initial ones.
 const MOST_ITERATIONS: u64 = ITERATIONS + 2;
-
-fn cases() -> u64 {
-    std::env::var("RANKWISE_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000)
-}
 
 fn data(seed: u64) -> Dataset {
     let values = (0..36).map(|i| ((i * 7 + seed * 5) % 11) as f32 / 4.0).collect();
@@ -161,7 +157,7 @@ fn damaged_checkpoints_are_refused_or_lead_to_the_same_model() {
     let directory = tempfile::tempdir().unwrap();
     let trainings = trainings(directory.path());
     let (mut random, mut accepted, mut refused) = (rng::stream(31, &[1]), 0, 0);
-    for case in 0..cases() {
+    for case in 0..cases(2_000) {
         let training = &trainings[case as usize % trainings.len()];
         match training.go_on(&damaged(&training.file, PIECES, &mut random)) {
             Some(fitted) => {
@@ -184,7 +180,7 @@ fn damaged_checkpoints_with_right_checksums_are_survived() {
     let directory = tempfile::tempdir().unwrap();
     let trainings = trainings(directory.path());
     let (mut random, mut accepted, mut refused) = (rng::stream(31, &[2]), 0, 0);
-    for case in 0..cases() {
+    for case in 0..cases(2_000) {
         let training = &trainings[case as usize % trainings.len()];
         let envelope: Envelope<'_> = serde_json::from_slice(&training.file).unwrap();
         let state = damaged(envelope.state.get().as_bytes(), PIECES, &mut random);
