@@ -1,15 +1,16 @@
 //! The training documents as bin codes, laid out for histograms.
 //!
-//! Dense codes are stored twice. Histograms read them row by row: all codes of a document are adjacent, so the
-//! scattered documents of a leaf cost few cache misses. They are summed in blocks of eight features, whose tables fit
-//! the first-level cache. Splitting a leaf by one feature reads them column by column. Sparse data stores only the
-//! codes that differ from the code of 0, row by row.
+//! Dense codes are stored twice, in bundles of features. Histograms read them row by row: all codes of a document are
+//! adjacent, so the scattered documents of a leaf cost few cache misses. They are summed in blocks of eight bundles,
+//! whose tables fit the first-level cache. Splitting a leaf by one feature reads them column by column. Sparse data
+//! stores only the codes that differ from the code of 0, row by row.
 
 use super::bins::{FeatureBins, sampled};
+use super::bundles::{Bundles, Part};
 use crate::data::{Dataset, Features};
 use crate::parallel;
 
-/// The number of features in a block.
+/// The number of bundles in a block.
 pub(super) const BLOCK: usize = 8;
 
 /// Sparse rows stay sparse if the fraction of non-zero values is below this: they then take less memory than one byte
@@ -40,13 +41,14 @@ pub(super) struct Feature {
 /// The codes of all documents.
 #[derive(Debug)]
 pub(super) enum Codes {
-    /// One code per document and feature.
+    /// One code per document and bundle.
     Dense {
+        bundles: Bundles,
         /// Row by row, with `blocks` blocks per row.
         rows: Vec<[u8; BLOCK]>,
         /// Number of blocks per row.
         blocks: usize,
-        /// Feature by feature.
+        /// Bundle by bundle.
         columns: Vec<Vec<u8>>,
     },
     /// For each document, the histogram indices of its codes, except for those of the value 0.
@@ -115,9 +117,11 @@ impl Binned {
         let total: f64 = weights.iter().sum();
         let mut sums = vec![0.0; self.total_bins()];
         match &self.codes {
-            Codes::Dense { columns, .. } => {
-                for (feature, column) in self.features.iter().zip(columns) {
-                    column.iter().zip(weights).for_each(|(&c, w)| sums[feature.start + usize::from(c)] += w);
+            Codes::Dense { bundles, columns, .. } => {
+                for (place, feature) in self.features.iter().enumerate() {
+                    let (home, part) = bundles.home(place);
+                    let codes = columns[home].iter().map(|&code| part.code_of[usize::from(code)]);
+                    codes.zip(weights).for_each(|(c, w)| sums[feature.start + usize::from(c)] += w);
                 }
             }
             Codes::Sparse { starts, places } => {
@@ -152,7 +156,10 @@ impl Binned {
     /// The code of document `row` in `feature`.
     pub fn code(&self, row: usize, feature: usize) -> u8 {
         match &self.codes {
-            Codes::Dense { columns, .. } => columns[feature][row],
+            Codes::Dense { bundles, columns, .. } => {
+                let (home, part) = bundles.home(feature);
+                part.code_of[usize::from(columns[home][row])]
+            }
             Codes::Sparse { starts, places } => {
                 let Feature { bins, start, .. } = &self.features[feature];
                 let row = &places[starts[row]..starts[row + 1]];
@@ -214,18 +221,22 @@ fn cut_sparse(
 }
 
 fn dense_codes(features: &[Feature], data: &Dataset) -> Codes {
-    let (chunk, blocks) = (1 << 10, features.len().div_ceil(BLOCK));
+    let bundles = Bundles::of(&features.iter().map(|feature| feature.bins.codes()).collect::<Vec<_>>());
+    let (chunk, blocks) = (1 << 10, bundles.list.len().div_ceil(BLOCK));
     let mut rows = vec![[0; BLOCK]; data.len() * blocks];
     parallel::for_each(rows.chunks_mut(chunk * blocks.max(1)).enumerate(), |(c, rows)| {
-        for (f, feature) in features.iter().enumerate() {
-            let coder = feature.bins.coder();
-            for (i, codes) in rows.chunks_exact_mut(blocks).enumerate() {
-                codes[f / BLOCK][f % BLOCK] = coder.code(data.row(c * chunk + i).get(feature.column));
+        for (at, bundle) in bundles.list.iter().enumerate() {
+            for Part { feature, unit, .. } in &bundle.parts {
+                let (coder, column) = (features[*feature].bins.coder(), features[*feature].column);
+                for (i, codes) in rows.chunks_exact_mut(blocks).enumerate() {
+                    let code = coder.code(data.row(c * chunk + i).get(column));
+                    codes[at / BLOCK][at % BLOCK] += *unit as u8 * code;
+                }
             }
         }
     });
     let columns_of = |block: usize| {
-        let lanes = BLOCK.min(features.len() - block * BLOCK);
+        let lanes = BLOCK.min(bundles.list.len() - block * BLOCK);
         let mut columns = vec![Vec::with_capacity(data.len()); lanes];
         for codes in rows.iter().skip(block).step_by(blocks) {
             columns.iter_mut().zip(codes).for_each(|(column, &code)| column.push(code));
@@ -233,7 +244,7 @@ fn dense_codes(features: &[Feature], data: &Dataset) -> Codes {
         columns
     };
     let columns = parallel::flat_map(0..blocks, columns_of);
-    Codes::Dense { rows, blocks, columns }
+    Codes::Dense { bundles, rows, blocks, columns }
 }
 
 fn sparse_codes(

@@ -3,7 +3,7 @@
 use super::binned::Binned;
 use super::gradients::{GradientSums, Gradients};
 use super::growth::{Growth, GrowthPolicy};
-use super::histogram::{Group, Histogram, split};
+use super::histogram::{Group, Histogram, Members, SpareTables, split};
 use super::partition::RowPartition;
 use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
@@ -25,6 +25,7 @@ pub struct Grower<'a> {
     groups: Vec<Group>,
     /// Unused histograms, kept for reuse.
     spare: Vec<Histogram>,
+    spare_tables: SpareTables,
     /// The memory limit for histograms of leaves, in bytes. Histograms beyond it are built again when needed.
     pub(super) kept_bytes: usize,
 }
@@ -76,7 +77,14 @@ pub(super) struct Leaf {
 impl<'a> Grower<'a> {
     /// Creates a grower for this data and these settings.
     pub fn new(binned: &'a Binned, growth: &'a Growth) -> Grower<'a> {
-        Grower { binned, growth, groups: binned.groups(), spare: Vec::new(), kept_bytes: KEPT_BYTES }
+        Grower {
+            binned,
+            growth,
+            groups: binned.groups(),
+            spare: Vec::new(),
+            spare_tables: SpareTables::default(),
+            kept_bytes: KEPT_BYTES,
+        }
     }
 
     /// Grows a tree `f` that minimises `Σ g·f + ½ h·f²` over `rows` (all rows if `None`). `seed` determines which
@@ -113,11 +121,8 @@ impl<'a> Grower<'a> {
     /// Creates the root with all documents.
     fn add_root(&mut self, growing: &mut TreeInProgress<'_>) {
         let all = 0..growing.rows.all().len();
-        let gathered = growing.rows.gradients(all.clone(), growing.gradients);
-        let total = gathered.total();
+        let (histogram, total) = self.histogram_of(growing.rows.members(all.clone(), growing.gradients));
         let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
-        let mut histogram = self.spare_histogram();
-        self.binned.histogram(gathered.members(), total, &mut histogram);
         let best = self.search_all(growing, node, &histogram, 0);
         growing.leaves.push(Leaf {
             rows: all,
@@ -168,16 +173,15 @@ impl<'a> Grower<'a> {
     ) {
         let mut of_large = parent.unwrap_or_else(|| {
             let mut histogram = self.spare_histogram();
-            let gathered = growing.rows.gradients(
-                small.rows.start.min(large.rows.start)..small.rows.end.max(large.rows.end),
-                growing.gradients,
-            );
-            self.binned.histogram(gathered.members(), small.node.total + large.node.total, &mut histogram);
+            let both = small.rows.start.min(large.rows.start)..small.rows.end.max(large.rows.end);
+            let members = growing.rows.members(both, growing.gradients);
+            let total = small.node.total + large.node.total;
+            self.binned.histogram(members, total, &self.spare_tables, &mut histogram);
             histogram
         });
         let mut of_small = self.spare_histogram();
-        let gathered = growing.rows.gradients(small.rows.clone(), growing.gradients);
-        self.binned.histogram(gathered.members(), small.node.total, &mut of_small);
+        let members = growing.rows.members(small.rows.clone(), growing.gradients);
+        self.binned.histogram(members, small.node.total, &self.spare_tables, &mut of_small);
         let id = growing.leaves.len() as u64;
         let chosen = (growing.sample.for_split(2 * id), growing.sample.for_split(2 * id + 1));
         let pieces = split(&mut of_small, &self.groups).into_iter().zip(split(&mut of_large, &self.groups));
@@ -250,6 +254,13 @@ impl<'a> Grower<'a> {
 
     pub(super) fn spare_histogram(&mut self) -> Histogram {
         self.spare.pop().unwrap_or_else(|| vec![GradientSums::default(); self.binned.total_bins()])
+    }
+
+    /// The histogram of some documents, and their sum.
+    pub(super) fn histogram_of(&mut self, members: Members<'_>) -> (Histogram, GradientSums) {
+        let (mut histogram, total) = (self.spare_histogram(), members.total());
+        self.binned.histogram(members, total, &self.spare_tables, &mut histogram);
+        (histogram, total)
     }
 
     pub(super) fn parts(&self) -> (&'a Binned, &'a Growth, &[Group]) {

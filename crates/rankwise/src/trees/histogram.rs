@@ -1,11 +1,14 @@
 //! Histograms: the sums of gradients of a leaf's documents, for every feature and bin.
 
 use super::binned::{BLOCK, Binned, Codes};
+use super::bundles::Bundles;
 use super::gradients::GradientSums;
+use super::prefetch::prefetch;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-/// The maximum number of codes of one feature.
+/// The maximum number of codes of one bundle.
 const CODES: usize = 256;
 
 /// The minimum number of documents for a task of its own.
@@ -14,7 +17,7 @@ const ROWS_PER_TASK: usize = 1 << 12;
 /// The bins of all features in one array; each feature starts at its own offset.
 pub(super) type Histogram = Vec<GradientSums>;
 
-/// The documents of a leaf in ascending order, with their gradients.
+/// The documents of a leaf in ascending order, and the gradients of all documents.
 #[derive(Clone, Copy)]
 pub(super) struct Members<'a> {
     pub(super) rows: &'a [u32],
@@ -26,7 +29,12 @@ impl<'a> Members<'a> {
     fn share(self, number: usize, of: usize) -> Members<'a> {
         let count = self.rows.len();
         let range = number * count / of..(number + 1) * count / of;
-        Members { rows: &self.rows[range.clone()], gradients: &self.gradients[range] }
+        Members { rows: &self.rows[range], ..self }
+    }
+
+    /// The sum over all of them.
+    pub(super) fn total(self) -> GradientSums {
+        self.rows.iter().fold(GradientSums::default(), |sum, &row| sum + self.gradients[row as usize])
     }
 }
 
@@ -56,9 +64,18 @@ impl Binned {
     }
 
     /// The histogram of `members`; `total` is the sum over all of them, which every feature has in common.
-    pub(super) fn histogram(&self, members: Members<'_>, total: GradientSums, out: &mut [GradientSums]) {
+    pub(super) fn histogram(
+        &self,
+        members: Members<'_>,
+        total: GradientSums,
+        spare: &SpareTables,
+        out: &mut [GradientSums],
+    ) {
         match self.codes() {
-            Codes::Dense { rows, blocks, .. } => self.dense_histogram(rows, *blocks, members, out),
+            Codes::Dense { bundles, rows, blocks, .. } => {
+                let codes = RowCodes { bundles, rows, blocks: *blocks };
+                self.dense_histogram(codes, members, spare, out);
+            }
             Codes::Sparse { starts, places } => {
                 add_sparse(starts, places, members, out);
                 self.add_zeros(total, out);
@@ -66,22 +83,26 @@ impl Binned {
         }
     }
 
-    /// Work is divided by documents first, because all codes of one document are adjacent, and by features only if
+    /// Work is divided by documents first, because all codes of one document are adjacent, and by bundles only if
     /// there are few documents.
     fn dense_histogram(
         &self,
-        rows: &[[u8; BLOCK]],
-        blocks: usize,
+        codes: RowCodes<'_>,
         members: Members<'_>,
+        spare: &SpareTables,
         out: &mut [GradientSums],
     ) {
-        let threads = rayon::current_num_threads();
+        let (threads, blocks) = (rayon::current_num_threads(), codes.blocks);
         let shares = (members.rows.len() / ROWS_PER_TASK).clamp(1, threads);
         let sides = (threads / shares).clamp(1, blocks.max(1));
         let side = |i: usize| i * blocks / sides..(i + 1) * blocks / sides;
-        let tables: Vec<Vec<Table>> = (0..shares * sides)
+        let summed: Vec<Tables> = (0..shares * sides)
             .into_par_iter()
-            .map(|task| tables(rows, blocks, side(task % sides), members.share(task / sides, shares)))
+            .map(|task| {
+                let mut tables = spare.take();
+                tables.sum(codes, side(task % sides), members.share(task / sides, shares));
+                tables
+            })
             .collect();
         let groups = self.groups();
         let pieces = split(out, &groups);
@@ -89,15 +110,18 @@ impl Binned {
             for place in group.features.clone() {
                 let feature = &self.features()[place];
                 let out = &mut out[feature.start - group.bins.start..][..feature.bins.codes()];
-                let (block, lane) = (place / BLOCK, place % BLOCK);
+                let (home, part) = codes.bundles.home(place);
+                let (block, lane) = (home / BLOCK, home % BLOCK);
                 let at = (0..sides).position(|i| side(i).contains(&block)).expect("every block has a side");
-                let table = |share: usize| &tables[share * sides + at][block - side(at).start][lane];
-                out.copy_from_slice(&table(0)[..out.len()]);
-                for share in 1..shares {
-                    out.iter_mut().zip(table(share)).for_each(|(sum, &more)| *sum += more);
+                let of_share =
+                    |share: usize| &summed[share * sides + at].tables[block - side(at).start][lane];
+                out.fill(GradientSums::default());
+                for table in (0..shares).map(of_share) {
+                    add_part(table, &part.code_of, codes.bundles.list[home].parts.len() == 1, out);
                 }
             }
         });
+        spare.give_back(summed);
     }
 
     /// Documents without a stored value have the code of 0, so its bin is the total minus all other bins.
@@ -122,46 +146,120 @@ pub(super) fn split<'a, T>(mut whole: &'a mut [T], groups: &[Group]) -> Vec<&'a 
         .collect()
 }
 
-/// Sums by feature and code. A feature's part is longer than its codes: if it were 4,096 bytes long, equal codes of
-/// adjacent features would differ in the upper bits of their addresses only, which processors compare last, and the
+/// Dense codes, row by row.
+#[derive(Clone, Copy)]
+struct RowCodes<'a> {
+    bundles: &'a Bundles,
+    rows: &'a [[u8; BLOCK]],
+    blocks: usize,
+}
+
+/// Adds the sums of a bundle's codes to the bins of one of its features.
+fn add_part(table: &[GradientSums; ROOM], code_of: &[u8], is_alone: bool, out: &mut [GradientSums]) {
+    if is_alone {
+        out.iter_mut().zip(table).for_each(|(sum, &more)| *sum += more);
+    } else {
+        code_of.iter().zip(table).for_each(|(&code, &more)| out[usize::from(code)] += more);
+    }
+}
+
+/// The room for the sums of one bundle. It is longer than a bundle's codes: if it were 4,096 bytes long, equal codes of
+/// adjacent bundles would differ in the upper bits of their addresses only, which processors compare last, and the
 /// next addition would wait for the one before.
-type Table = [[GradientSums; CODES + 4]; BLOCK];
+const ROOM: usize = CODES + 4;
+
+/// Sums by bundle and code, for a block of bundles.
+type Table = [[GradientSums; ROOM]; BLOCK];
 
 /// The number of documents summed for one block before the next block, so that their codes and gradients stay in the
 /// first-level cache.
 const CHUNK: usize = 1 << 9;
 
-/// The room for the codes of a chunk; not a power of two, for the same reason as in [`Table`].
+/// The room for the codes of a chunk; not a power of two, for the same reason as [`ROOM`].
 const STRIDE: usize = CHUNK + 24;
 
-/// The sums by feature and code, for each requested block.
-fn tables(rows: &[[u8; BLOCK]], blocks: usize, wanted: Range<usize>, members: Members<'_>) -> Vec<Table> {
-    let mut tables = vec![[[GradientSums::default(); CODES + 4]; BLOCK]; wanted.len()];
-    let mut codes = vec![[0; BLOCK]; wanted.len() * STRIDE];
-    for (members, gradients) in members.rows.chunks(CHUNK).zip(members.gradients.chunks(CHUNK)) {
-        gather(rows, blocks, &wanted, members, &mut codes);
-        for (table, codes) in tables.iter_mut().zip(codes.chunks_exact(STRIDE)) {
-            for (codes, &gradient) in codes.iter().zip(gradients) {
-                add_document(table, *codes, gradient);
+/// The number of blocks in a cache line.
+const BLOCKS_PER_LINE: usize = 64 / BLOCK;
+
+/// The sums of a task, and what it needs to compute them.
+#[derive(Default)]
+struct Tables {
+    tables: Vec<Table>,
+    /// The codes of a chunk of documents, block by block.
+    codes: Vec<[u8; BLOCK]>,
+    /// The gradients of these documents.
+    gradients: Vec<GradientSums>,
+}
+
+/// Tables for reuse: new memory would have to be mapped and cleared for every leaf.
+#[derive(Default)]
+pub(super) struct SpareTables(Mutex<Vec<Tables>>);
+
+impl SpareTables {
+    fn take(&self) -> Tables {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, tables: Vec<Tables>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
+    }
+}
+
+impl Tables {
+    /// The sums by bundle and code, for each block in `wanted`.
+    fn sum(&mut self, all: RowCodes<'_>, wanted: Range<usize>, members: Members<'_>) {
+        self.clear(all.bundles, &wanted);
+        let mut chunks = members.rows.chunks(CHUNK).peekable();
+        while let Some(chunk) = chunks.next() {
+            self.gather(all, &wanted, chunk, members.gradients);
+            let next = chunks.peek().copied().unwrap_or_default();
+            let gradients = &self.gradients[..chunk.len()];
+            for (at, (table, codes)) in
+                self.tables.iter_mut().zip(self.codes.chunks_exact(STRIDE)).enumerate()
+            {
+                let documents = codes.iter().zip(gradients);
+                if at % BLOCKS_PER_LINE == 0 {
+                    let block = wanted.start + at;
+                    for (i, (codes, &gradient)) in documents.enumerate() {
+                        if let Some(&row) = next.get(i) {
+                            prefetch(&all.rows[row as usize * all.blocks + block]);
+                        }
+                        add_document(table, *codes, gradient);
+                    }
+                } else {
+                    documents.for_each(|(codes, &gradient)| add_document(table, *codes, gradient));
+                }
             }
         }
     }
-    tables
-}
 
-/// Copies the codes of some documents, block by block. Many cache misses are in flight at once here; summation keeps
-/// the processor too busy to look ahead.
-fn gather(
-    rows: &[[u8; BLOCK]],
-    blocks: usize,
-    wanted: &Range<usize>,
-    members: &[u32],
-    codes: &mut [[u8; BLOCK]],
-) {
-    for (i, &row) in members.iter().enumerate() {
-        let row = &rows[row as usize * blocks..][wanted.clone()];
-        for (block, of_row) in row.iter().enumerate() {
-            codes[block * STRIDE + i] = *of_row;
+    /// Makes room for the blocks in `wanted`, and sets the sums that they use to 0.
+    fn clear(&mut self, bundles: &Bundles, wanted: &Range<usize>) {
+        self.tables.resize(wanted.len(), [[GradientSums::default(); ROOM]; BLOCK]);
+        self.codes.resize(wanted.len() * STRIDE, [0; BLOCK]);
+        self.gradients.resize(CHUNK, GradientSums::default());
+        let first = (wanted.start * BLOCK).min(bundles.list.len());
+        let rooms = self.tables.iter_mut().flatten();
+        for (room, bundle) in rooms.zip(&bundles.list[first..]) {
+            room[..bundle.codes].fill(GradientSums::default());
+        }
+    }
+
+    /// Copies the codes and gradients of some documents. Many cache misses are in flight at once here; summation
+    /// keeps the processor too busy to look ahead, and prefetches the documents of the next chunk for this reason.
+    fn gather(
+        &mut self,
+        all: RowCodes<'_>,
+        wanted: &Range<usize>,
+        chunk: &[u32],
+        gradients: &[GradientSums],
+    ) {
+        for (i, &row) in chunk.iter().enumerate() {
+            self.gradients[i] = gradients[row as usize];
+            let row = &all.rows[row as usize * all.blocks..][wanted.clone()];
+            for (at, of_row) in row.iter().enumerate() {
+                self.codes[at * STRIDE + i] = *of_row;
+            }
         }
     }
 }
@@ -187,7 +285,8 @@ fn add_sparse(starts: &[usize], places: &[u32], members: Members<'_>, out: &mut 
         return;
     }
     out.fill(GradientSums::default());
-    for (&row, &gradient) in members.rows.iter().zip(members.gradients) {
+    for &row in members.rows {
+        let gradient = members.gradients[row as usize];
         for &place in &places[starts[row as usize]..starts[row as usize + 1]] {
             out[place as usize] += gradient;
         }

@@ -9,6 +9,7 @@
 
 mod binned;
 mod bins;
+mod bundles;
 mod gradients;
 mod grow;
 mod growth;
@@ -16,6 +17,7 @@ mod histogram;
 mod midpoints;
 mod oblivious;
 mod partition;
+mod prefetch;
 mod sampling;
 mod search;
 #[cfg(test)]

@@ -53,10 +53,7 @@ impl Grower<'_> {
 
     /// A leaf with its histogram.
     fn part(&mut self, rows: &RowPartition, gradients: &Gradients, range: Range<usize>) -> LevelLeaf {
-        let gathered = rows.gradients(range.clone(), gradients);
-        let total = gathered.total();
-        let mut histogram = self.spare_histogram();
-        self.parts().0.histogram(gathered.members(), total, &mut histogram);
+        let (histogram, total) = self.histogram_of(rows.members(range.clone(), gradients));
         LevelLeaf { rows: range, total, histogram }
     }
 
@@ -75,7 +72,7 @@ impl Grower<'_> {
         let (small, large) = if small_left { (left, right) } else { (right, left) };
         let small = if last {
             self.give_back(vec![std::mem::take(&mut part.histogram)]);
-            let total = rows.gradients(small.clone(), gradients).total();
+            let total = rows.members(small.clone(), gradients).total();
             LevelLeaf { rows: small, total, histogram: Vec::new() }
         } else {
             let small = self.part(rows, gradients, small);

@@ -1,11 +1,10 @@
 //! The documents, grouped by leaf.
 
 use super::binned::{Binned, Codes};
-use super::gradients::{GradientSums, Gradients};
+use super::gradients::Gradients;
 use super::histogram::Members;
 use super::search::Split;
 use rayon::prelude::*;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The minimum number of documents for a task of its own.
@@ -16,63 +15,47 @@ const CHUNK: usize = 1 << 13;
 pub(super) struct RowPartition {
     rows: Vec<u32>,
     scratch: Vec<u32>,
-    /// Whether it contains every document.
-    all: bool,
-}
-
-/// The gradients of a leaf's documents in one array.
-pub(super) struct Gathered<'a> {
-    rows: &'a [u32],
-    gradients: Cow<'a, [GradientSums]>,
-}
-
-impl Gathered<'_> {
-    pub(super) fn members(&self) -> Members<'_> {
-        Members { rows: self.rows, gradients: &self.gradients }
-    }
-
-    pub(super) fn total(&self) -> GradientSums {
-        self.gradients.iter().fold(GradientSums::default(), |a, &b| a + b)
-    }
 }
 
 impl RowPartition {
     /// Starts with the given rows in ascending order, or with all of `count` rows.
     pub(super) fn new(count: usize, given: Option<&[u32]>) -> RowPartition {
         let rows = given.map_or_else(|| (0..count as u32).collect(), <[u32]>::to_vec);
-        RowPartition { scratch: vec![0; rows.len()], all: rows.len() == count, rows }
+        RowPartition { scratch: vec![0; rows.len()], rows }
     }
 
     pub(super) fn all(&self) -> &[u32] {
         &self.rows
     }
 
-    /// The gradients of the rows in `range`.
-    pub(super) fn gradients<'a>(&'a self, range: Range<usize>, gradients: &'a Gradients) -> Gathered<'a> {
-        let (rows, documents) = (&self.rows[range.clone()], gradients.documents());
-        let all = self.all && range.len() == documents.len();
-        let gathered = if all {
-            Cow::Borrowed(documents)
-        } else {
-            Cow::Owned(rows.par_iter().with_min_len(CHUNK).map(|&row| documents[row as usize]).collect())
-        };
-        Gathered { rows, gradients: gathered }
+    /// The rows in `range`, with the gradients of all documents.
+    pub(super) fn members<'a>(&'a self, range: Range<usize>, gradients: &'a Gradients) -> Members<'a> {
+        Members { rows: &self.rows[range], gradients: gradients.documents() }
     }
 
     /// Moves the rows of `range` that go left to the front and keeps the order on both sides. Returns the start of
     /// the right side.
     pub(super) fn partition(&mut self, range: Range<usize>, split: &Split, binned: &Binned) -> usize {
         let sides = split.sides(binned);
+        let dense = match binned.codes() {
+            Codes::Dense { bundles, columns, .. } => {
+                let (home, part) = bundles.home(split.feature);
+                let mut of_bundle = [false; 256];
+                of_bundle
+                    .iter_mut()
+                    .zip(&part.code_of)
+                    .for_each(|(side, &code)| *side = sides[usize::from(code)]);
+                Some((&columns[home], of_bundle))
+            }
+            Codes::Sparse { .. } => None,
+        };
         let (rows, scratch) = (&mut self.rows[range.clone()], &mut self.scratch[range.clone()]);
         let lefts: Vec<usize> = rows
             .par_chunks(CHUNK)
             .zip(scratch.par_chunks_mut(CHUNK))
-            .map(|(rows, parted)| match binned.codes() {
-                Codes::Dense { columns, .. } => {
-                    let column = &columns[split.feature];
-                    part(rows, parted, |row| sides[usize::from(column[row as usize])])
-                }
-                Codes::Sparse { .. } => {
+            .map(|(rows, parted)| match &dense {
+                Some((column, sides)) => part(rows, parted, |row| sides[usize::from(column[row as usize])]),
+                None => {
                     part(rows, parted, |row| sides[usize::from(binned.code(row as usize, split.feature))])
                 }
             })
