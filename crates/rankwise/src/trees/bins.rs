@@ -97,17 +97,36 @@ pub(super) fn sampled(rows: usize) -> impl ExactSizeIterator<Item = usize> {
 /// The distinct values in ascending order, with the number of occurrences of each.
 fn runs(values: &[f32]) -> Vec<(f32, usize)> {
     let mut keys: Vec<u32> = values.iter().map(|&x| sortable(x)).collect();
-    sort_keys(&mut keys);
-    let mut runs: Vec<(f32, usize)> = Vec::new();
-    let mut last = None;
-    for key in keys {
-        match runs.last_mut() {
-            Some((_, count)) if last == Some(key) => *count += 1,
-            _ => runs.push((from_sortable(key), 1)),
+    let counts = counts_of_few(&keys).unwrap_or_else(|| {
+        sort_keys(&mut keys);
+        keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
+    });
+    counts.into_iter().map(|(key, count)| (from_sortable(key), count)).collect()
+}
+
+/// The distinct keys in ascending order, with the number of occurrences of each, if there are few: counting them in a
+/// hash table is then several times faster than sorting.
+fn counts_of_few(keys: &[u32]) -> Option<Vec<(u32, usize)>> {
+    const SLOTS: usize = 1 << 10;
+    let mut slots = vec![(0u32, 0usize); SLOTS];
+    let mut distinct = 0;
+    for &key in keys {
+        let mut at = (key.wrapping_mul(0x9e37_79b1) >> 22) as usize;
+        while slots[at].1 > 0 && slots[at].0 != key {
+            at = (at + 1) % SLOTS;
         }
-        last = Some(key);
+        if slots[at].1 == 0 {
+            distinct += 1;
+            if distinct > MAX_BINS {
+                return None;
+            }
+            slots[at].0 = key;
+        }
+        slots[at].1 += 1;
     }
-    runs
+    slots.retain(|slot| slot.1 > 0);
+    slots.sort_unstable();
+    Some(slots)
 }
 
 /// A key with the same sort order as the number; −0 equals 0.
@@ -126,11 +145,13 @@ fn sort_keys(keys: &mut Vec<u32>) {
     if keys.len() < 256 {
         return keys.sort_unstable();
     }
+    let digit = |key: u32, pass: u32| (key >> (pass * DIGIT)) as usize & ((1 << DIGIT) - 1);
+    let mut counts = vec![[0usize; 1 << DIGIT]; 3];
+    for &key in keys.iter() {
+        (0..3).for_each(|pass| counts[pass as usize][digit(key, pass)] += 1);
+    }
     let mut other = vec![0; keys.len()];
-    for pass in 0..3 {
-        let digit = |key: u32| (key >> (pass * DIGIT)) as usize & ((1 << DIGIT) - 1);
-        let mut places = [0usize; 1 << DIGIT];
-        keys.iter().for_each(|&key| places[digit(key)] += 1);
+    for (pass, mut places) in (0..3).zip(counts) {
         if places.contains(&keys.len()) {
             continue;
         }
@@ -139,7 +160,7 @@ fn sort_keys(keys: &mut Vec<u32>) {
             start += std::mem::replace(place, start);
         }
         for &key in keys.iter() {
-            let place = &mut places[digit(key)];
+            let place = &mut places[digit(key, pass)];
             other[*place] = key;
             *place += 1;
         }

@@ -54,14 +54,18 @@ impl Gradients {
     /// Rounds first and second derivatives to fixed point. Fails if one is not finite, or if a second derivative is
     /// negative.
     pub(super) fn new(slopes: &[f64], curvatures: &[f64]) -> Result<Gradients> {
-        let negative = |chunk: &[f64]| chunk.iter().copied().find(|&h| h < 0.0);
-        if let Some(h) = parallel::map(curvatures.chunks(CHUNK), negative).into_iter().flatten().next() {
+        // In chunks of fixed size, so that the sums do not depend on the number of threads.
+        let given = || slopes.chunks(CHUNK).zip(curvatures.chunks(CHUNK));
+        let sizes: Vec<(f64, f64, f64)> = parallel::map(given(), |(slopes, curvatures)| {
+            let least = curvatures.iter().copied().fold(0.0, f64::min);
+            (size(slopes), size(curvatures), least)
+        });
+        if let Some((_, _, h)) = sizes.iter().find(|(_, _, least)| *least < 0.0) {
             return Err(Error::data(format!(
                 "the loss has a negative second derivative ({h}) at a document; boosted trees need it to be at least 0"
             )));
         }
-        let size = total(slopes);
-        let weight = total(curvatures);
+        let (size, weight) = sizes.iter().fold((0.0, 0.0), |sum, chunk| (sum.0 + chunk.0, sum.1 + chunk.1));
         if !(size + weight).is_finite() {
             return Err(Error::data(
                 "the gradients of the loss are not finite; labels or scores may be too large",
@@ -76,8 +80,7 @@ impl Gradients {
             weight: (h * b).round_ties_even() as i64 + one,
         };
         let mut documents = vec![GradientSums::default(); slopes.len()];
-        let given = slopes.chunks(CHUNK).zip(curvatures.chunks(CHUNK));
-        parallel::for_each(documents.chunks_mut(CHUNK).zip(given), |(out, (slopes, curvatures))| {
+        parallel::for_each(documents.chunks_mut(CHUNK).zip(given()), |(out, (slopes, curvatures))| {
             out.iter_mut().zip(slopes.iter().zip(curvatures)).for_each(|(out, given)| *out = round(given));
         });
         Ok(Gradients { documents, units: FixedPointUnits { slope: 1.0 / a, weight: 1.0 / b, shift } })
@@ -92,10 +95,9 @@ impl Gradients {
     }
 }
 
-/// `Σ|x|`, summed in chunks of fixed size so that the result does not depend on the number of threads.
-fn total(values: &[f64]) -> f64 {
-    let sums: Vec<f64> = parallel::map(values.chunks(CHUNK), |chunk| chunk.iter().map(|x| x.abs()).sum());
-    sums.iter().sum()
+/// `Σ|x|`
+fn size(values: &[f64]) -> f64 {
+    values.iter().map(|x| x.abs()).sum()
 }
 
 /// A power of two that scales `sum` to at most half of `2^bits`; the other half leaves room for rounding.

@@ -9,6 +9,7 @@ use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
 use super::tree::{Child, Tree};
 use crate::error::Result;
+use crate::parallel;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -172,16 +173,12 @@ impl<'a> Grower<'a> {
         wanted_sides: (bool, bool),
     ) {
         let mut of_large = parent.unwrap_or_else(|| {
-            let mut histogram = self.spare_histogram();
             let both = small.rows.start.min(large.rows.start)..small.rows.end.max(large.rows.end);
-            let members = growing.rows.members(both, growing.gradients);
-            let total = small.node.total + large.node.total;
-            self.binned.histogram(members, total, &self.spare_tables, &mut histogram);
-            histogram
+            self.histogram_of(growing.rows.members(both, growing.gradients)).0
         });
         let mut of_small = self.spare_histogram();
         let members = growing.rows.members(small.rows.clone(), growing.gradients);
-        self.binned.histogram(members, small.node.total, &self.spare_tables, &mut of_small);
+        let summed = self.binned.sum(members, small.node.total, &self.spare_tables, &mut of_small);
         let id = growing.leaves.len() as u64;
         let chosen = (growing.sample.for_split(2 * id), growing.sample.for_split(2 * id + 1));
         let pieces = split(&mut of_small, &self.groups).into_iter().zip(split(&mut of_large, &self.groups));
@@ -189,6 +186,7 @@ impl<'a> Grower<'a> {
         let found: Vec<(Option<Split>, Option<Split>)> = pieces
             .into_par_iter()
             .map(|(group, (of_small, of_large))| {
+                self.binned.fill(&summed, group, of_small);
                 of_large.iter_mut().zip(of_small.iter()).for_each(|(all, &part)| *all -= part);
                 let look = |wanted: bool, node: Node, bins: &[GradientSums], chosen: &[bool]| {
                     wanted.then(|| self.search_group(growing, node, group, bins, chosen)).flatten()
@@ -199,6 +197,7 @@ impl<'a> Grower<'a> {
                 )
             })
             .collect();
+        summed.spare(&self.spare_tables);
         for (of_small, of_large) in found {
             small.best = Split::better(small.best, of_small);
             large.best = Split::better(large.best, of_large);
@@ -259,7 +258,10 @@ impl<'a> Grower<'a> {
     /// The histogram of some documents, and their sum.
     pub(super) fn histogram_of(&mut self, members: Members<'_>) -> (Histogram, GradientSums) {
         let (mut histogram, total) = (self.spare_histogram(), members.total());
-        self.binned.histogram(members, total, &self.spare_tables, &mut histogram);
+        let summed = self.binned.sum(members, total, &self.spare_tables, &mut histogram);
+        let pieces = self.groups.iter().zip(split(&mut histogram, &self.groups));
+        parallel::for_each(pieces, |(group, out)| self.binned.fill(&summed, group, out));
+        summed.spare(&self.spare_tables);
         (histogram, total)
     }
 

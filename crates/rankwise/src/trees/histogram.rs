@@ -6,6 +6,7 @@ use super::gradients::GradientSums;
 use super::prefetch::prefetch;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// The maximum number of codes of one bundle.
@@ -13,6 +14,9 @@ const CODES: usize = 256;
 
 /// The minimum number of documents for a task of its own.
 const ROWS_PER_TASK: usize = 1 << 12;
+
+/// The number of documents that a task fetches at a time.
+const PIECE: usize = 1 << 11;
 
 /// The bins of all features in one array; each feature starts at its own offset.
 pub(super) type Histogram = Vec<GradientSums>;
@@ -63,65 +67,38 @@ impl Binned {
             .collect()
     }
 
-    /// The histogram of `members`; `total` is the sum over all of them, which every feature has in common.
-    pub(super) fn histogram(
+    /// Sums the gradients of `members`; `total` is the sum over all of them, which every feature has in common. The
+    /// bins of dense data are still to be filled in.
+    pub(super) fn sum(
         &self,
         members: Members<'_>,
         total: GradientSums,
         spare: &SpareTables,
         out: &mut [GradientSums],
-    ) {
+    ) -> Summed {
         match self.codes() {
             Codes::Dense { bundles, rows, blocks, .. } => {
-                let codes = RowCodes { bundles, rows, blocks: *blocks };
-                self.dense_histogram(codes, members, spare, out);
+                Summed::of(RowCodes { bundles, rows, blocks: *blocks }, members, spare)
             }
             Codes::Sparse { starts, places } => {
                 add_sparse(starts, places, members, out);
                 self.add_zeros(total, out);
+                Summed { tables: Vec::new(), sides: 1, blocks: 0 }
             }
         }
     }
 
-    /// Work is divided by documents first, because all codes of one document are adjacent, and by bundles only if
-    /// there are few documents.
-    fn dense_histogram(
-        &self,
-        codes: RowCodes<'_>,
-        members: Members<'_>,
-        spare: &SpareTables,
-        out: &mut [GradientSums],
-    ) {
-        let (threads, blocks) = (rayon::current_num_threads(), codes.blocks);
-        let shares = (members.rows.len() / ROWS_PER_TASK).clamp(1, threads);
-        let sides = (threads / shares).clamp(1, blocks.max(1));
-        let side = |i: usize| i * blocks / sides..(i + 1) * blocks / sides;
-        let summed: Vec<Tables> = (0..shares * sides)
-            .into_par_iter()
-            .map(|task| {
-                let mut tables = spare.take();
-                tables.sum(codes, side(task % sides), members.share(task / sides, shares));
-                tables
-            })
-            .collect();
-        let groups = self.groups();
-        let pieces = split(out, &groups);
-        groups.par_iter().zip(pieces).for_each(|(group, out)| {
-            for place in group.features.clone() {
-                let feature = &self.features()[place];
-                let out = &mut out[feature.start - group.bins.start..][..feature.bins.codes()];
-                let (home, part) = codes.bundles.home(place);
-                let (block, lane) = (home / BLOCK, home % BLOCK);
-                let at = (0..sides).position(|i| side(i).contains(&block)).expect("every block has a side");
-                let of_share =
-                    |share: usize| &summed[share * sides + at].tables[block - side(at).start][lane];
-                out.fill(GradientSums::default());
-                for table in (0..shares).map(of_share) {
-                    add_part(table, &part.code_of, codes.bundles.list[home].parts.len() == 1, out);
-                }
-            }
-        });
-        spare.give_back(summed);
+    /// Fills in the bins of the features in `group`.
+    pub(super) fn fill(&self, summed: &Summed, group: &Group, out: &mut [GradientSums]) {
+        let Codes::Dense { bundles, .. } = self.codes() else { return };
+        for place in group.features.clone() {
+            let feature = &self.features()[place];
+            let out = &mut out[feature.start - group.bins.start..][..feature.bins.codes()];
+            let (home, part) = bundles.home(place);
+            let is_alone = bundles.list[home].parts.len() == 1;
+            out.fill(GradientSums::default());
+            summed.of_bundle(home).for_each(|sums| add_part(sums, &part.code_of, is_alone, out));
+        }
     }
 
     /// Documents without a stored value have the code of 0, so its bin is the total minus all other bins.
@@ -154,6 +131,57 @@ struct RowCodes<'a> {
     blocks: usize,
 }
 
+/// The sums of a leaf's gradients by bundle and code, in parts that are still to be added.
+pub(super) struct Summed {
+    /// The tables of every task; tasks take the sides in turn.
+    tables: Vec<Tables>,
+    /// The blocks are divided among this many sides.
+    sides: usize,
+    blocks: usize,
+}
+
+impl Summed {
+    /// Work is divided by documents first, because all codes of one document are adjacent, and by bundles only if
+    /// there are few documents. Tasks fetch pieces of the documents until none is left, so that a slow processor holds
+    /// up nobody. Sums are exact, so it does not matter who adds what.
+    fn of(codes: RowCodes<'_>, members: Members<'_>, spare: &SpareTables) -> Summed {
+        let (threads, blocks) = (rayon::current_num_threads(), codes.blocks);
+        let shares = (members.rows.len() / ROWS_PER_TASK).clamp(1, threads);
+        let sides = (threads / shares).clamp(1, blocks.max(1));
+        let piece = if shares == 1 { members.rows.len().max(1) } else { PIECE };
+        let taken: Vec<AtomicUsize> = (0..sides).map(|_| AtomicUsize::new(0)).collect();
+        let summed = |task: usize| {
+            let side = task % sides;
+            let mut tables = spare.take();
+            tables.clear(codes.bundles, side_of(side, sides, blocks));
+            while let Some(rows) = members.rows.chunks(piece).nth(taken[side].fetch_add(1, Relaxed)) {
+                tables.add(codes, rows, members.gradients);
+            }
+            tables
+        };
+        Summed { tables: (0..shares * sides).into_par_iter().map(summed).collect(), sides, blocks }
+    }
+
+    /// The sums of one bundle, of every task that has some.
+    fn of_bundle(&self, bundle: usize) -> impl Iterator<Item = &[GradientSums; ROOM]> {
+        let (block, lane) = (bundle / BLOCK, bundle % BLOCK);
+        let holds = |side: &usize| side_of(*side, self.sides, self.blocks).contains(&block);
+        let side = (0..self.sides).find(holds).expect("every block has a side");
+        let tasks = self.tables.iter().skip(side).step_by(self.sides).filter(|task| task.is_used);
+        tasks.map(move |task| &task.tables[block - task.wanted.start][lane])
+    }
+
+    /// Gives the tables back for reuse.
+    pub(super) fn spare(self, spare: &SpareTables) {
+        spare.give_back(self.tables);
+    }
+}
+
+/// The blocks of a side.
+fn side_of(side: usize, sides: usize, blocks: usize) -> Range<usize> {
+    side * blocks / sides..(side + 1) * blocks / sides
+}
+
 /// Adds the sums of a bundle's codes to the bins of one of its features.
 fn add_part(table: &[GradientSums; ROOM], code_of: &[u8], is_alone: bool, out: &mut [GradientSums]) {
     if is_alone {
@@ -184,7 +212,11 @@ const BLOCKS_PER_LINE: usize = 64 / BLOCK;
 /// The sums of a task, and what it needs to compute them.
 #[derive(Default)]
 struct Tables {
+    /// The blocks of the sums.
+    wanted: Range<usize>,
     tables: Vec<Table>,
+    /// Whether anything was added.
+    is_used: bool,
     /// The codes of a chunk of documents, block by block.
     codes: Vec<[u8; BLOCK]>,
     /// The gradients of these documents.
@@ -206,20 +238,32 @@ impl SpareTables {
 }
 
 impl Tables {
-    /// The sums by bundle and code, for each block in `wanted`.
-    fn sum(&mut self, all: RowCodes<'_>, wanted: Range<usize>, members: Members<'_>) {
-        self.clear(all.bundles, &wanted);
-        let mut chunks = members.rows.chunks(CHUNK).peekable();
+    /// Makes room for the blocks in `wanted`, and sets the sums that they use to 0.
+    fn clear(&mut self, bundles: &Bundles, wanted: Range<usize>) {
+        self.tables.resize(wanted.len(), [[GradientSums::default(); ROOM]; BLOCK]);
+        self.codes.resize(wanted.len() * STRIDE, [0; BLOCK]);
+        self.gradients.resize(CHUNK, GradientSums::default());
+        let rooms = self.tables.iter_mut().flatten();
+        for (room, bundle) in rooms.zip(bundles.list.iter().skip(wanted.start * BLOCK)) {
+            room[..bundle.codes].fill(GradientSums::default());
+        }
+        self.wanted = wanted;
+        self.is_used = false;
+    }
+
+    /// Adds the documents in `rows`.
+    fn add(&mut self, all: RowCodes<'_>, rows: &[u32], gradients: &[GradientSums]) {
+        self.is_used = true;
+        let mut chunks = rows.chunks(CHUNK).peekable();
         while let Some(chunk) = chunks.next() {
-            self.gather(all, &wanted, chunk, members.gradients);
+            self.gather(all, chunk, gradients);
             let next = chunks.peek().copied().unwrap_or_default();
             let gradients = &self.gradients[..chunk.len()];
-            for (at, (table, codes)) in
-                self.tables.iter_mut().zip(self.codes.chunks_exact(STRIDE)).enumerate()
-            {
+            let blocks = self.tables.iter_mut().zip(self.codes.chunks_exact(STRIDE));
+            for (at, (table, codes)) in blocks.enumerate() {
                 let documents = codes.iter().zip(gradients);
                 if at % BLOCKS_PER_LINE == 0 {
-                    let block = wanted.start + at;
+                    let block = self.wanted.start + at;
                     for (i, (codes, &gradient)) in documents.enumerate() {
                         if let Some(&row) = next.get(i) {
                             prefetch(&all.rows[row as usize * all.blocks + block]);
@@ -233,30 +277,12 @@ impl Tables {
         }
     }
 
-    /// Makes room for the blocks in `wanted`, and sets the sums that they use to 0.
-    fn clear(&mut self, bundles: &Bundles, wanted: &Range<usize>) {
-        self.tables.resize(wanted.len(), [[GradientSums::default(); ROOM]; BLOCK]);
-        self.codes.resize(wanted.len() * STRIDE, [0; BLOCK]);
-        self.gradients.resize(CHUNK, GradientSums::default());
-        let first = (wanted.start * BLOCK).min(bundles.list.len());
-        let rooms = self.tables.iter_mut().flatten();
-        for (room, bundle) in rooms.zip(&bundles.list[first..]) {
-            room[..bundle.codes].fill(GradientSums::default());
-        }
-    }
-
     /// Copies the codes and gradients of some documents. Many cache misses are in flight at once here; summation
     /// keeps the processor too busy to look ahead, and prefetches the documents of the next chunk for this reason.
-    fn gather(
-        &mut self,
-        all: RowCodes<'_>,
-        wanted: &Range<usize>,
-        chunk: &[u32],
-        gradients: &[GradientSums],
-    ) {
+    fn gather(&mut self, all: RowCodes<'_>, chunk: &[u32], gradients: &[GradientSums]) {
         for (i, &row) in chunk.iter().enumerate() {
             self.gradients[i] = gradients[row as usize];
-            let row = &all.rows[row as usize * all.blocks..][wanted.clone()];
+            let row = &all.rows[row as usize * all.blocks..][self.wanted.clone()];
             for (at, of_row) in row.iter().enumerate() {
                 self.codes[at * STRIDE + i] = *of_row;
             }

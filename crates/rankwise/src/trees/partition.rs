@@ -60,17 +60,24 @@ impl RowPartition {
                 }
             })
             .collect();
-        let (mut left, mut right) = (0, lefts.iter().sum());
-        let middle: usize = right;
+        let middle: usize = lefts.iter().sum();
+        let (mut left, mut right) = rows.split_at_mut(middle);
+        let mut moves = Vec::with_capacity(2 * lefts.len());
         for (parted, &count) in scratch.chunks(CHUNK).zip(&lefts) {
             let (to_left, to_right) = parted.split_at(count);
-            rows[left..left + to_left.len()].copy_from_slice(to_left);
-            rows[right..right + to_right.len()].copy_from_slice(to_right);
-            left += to_left.len();
-            right += to_right.len();
+            moves.push((take_front(&mut left, to_left.len()), to_left));
+            moves.push((take_front(&mut right, to_right.len()), to_right));
         }
+        moves.into_par_iter().with_min_len(4).for_each(|(to, from)| to.copy_from_slice(from));
         range.start + middle
     }
+}
+
+/// Takes the first `count` items off a slice.
+fn take_front<'a>(slice: &mut &'a mut [u32], count: usize) -> &'a mut [u32] {
+    let (front, rest) = std::mem::take(slice).split_at_mut(count);
+    *slice = rest;
+    front
 }
 
 /// Writes the rows that go left to the front of `parted` and the others to its back, then reverses the back to
