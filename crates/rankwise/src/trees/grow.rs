@@ -3,8 +3,8 @@
 use super::binned::Binned;
 use super::gradients::{GradientSums, Gradients};
 use super::growth::{Growth, GrowthPolicy};
-use super::histogram::{Group, Histogram, Members, SpareTables, split};
-use super::partition::RowPartition;
+use super::histogram::{Group, Histogram, Members, Spare, Tables, split};
+use super::partition::{RowPartition, Rows};
 use super::sampling::FeatureSample;
 use super::search::{Node, Search, Split};
 use super::tree::{Child, Tree};
@@ -24,9 +24,8 @@ pub struct Grower<'a> {
     binned: &'a Binned,
     growth: &'a Growth,
     groups: Vec<Group>,
-    /// Unused histograms, kept for reuse.
-    spare: Vec<Histogram>,
-    spare_tables: SpareTables,
+    spare: Spare<Histogram>,
+    spare_tables: Spare<Tables>,
     /// The memory limit for histograms of leaves, in bytes. Histograms beyond it are built again when needed.
     pub(super) kept_bytes: usize,
 }
@@ -65,15 +64,29 @@ impl GrownTree {
 }
 
 /// A leaf that may still be split.
-pub(super) struct Leaf {
-    pub(super) rows: Range<usize>,
-    pub(super) node: Node,
-    pub(super) depth: usize,
+struct Leaf {
+    rows: Range<usize>,
+    node: Node,
+    depth: usize,
     /// Its parent node, and whether it is the left child.
     parent: Option<(usize, bool)>,
     histogram: Option<Histogram>,
     best: Option<Split>,
+    /// What the best split makes of it, if that is known already.
+    children: Option<Box<[Leaf; 2]>>,
 }
+
+impl Leaf {
+    fn new(rows: Range<usize>, node: Node, depth: usize) -> Leaf {
+        Leaf { rows, node, depth, parent: None, histogram: None, best: None, children: None }
+    }
+}
+
+/// The number of threads for which one more leaf is split at once.
+const THREADS_PER_LEAF: usize = 2;
+
+/// The maximum number of leaves that are split at once: those with smaller gains may turn out not to be split at all.
+const MOST_AT_ONCE: usize = 4;
 
 impl<'a> Grower<'a> {
     /// Creates a grower for this data and these settings.
@@ -82,8 +95,8 @@ impl<'a> Grower<'a> {
             binned,
             growth,
             groups: binned.groups(),
-            spare: Vec::new(),
-            spare_tables: SpareTables::default(),
+            spare: Spare::default(),
+            spare_tables: Spare::default(),
             kept_bytes: KEPT_BYTES,
         }
     }
@@ -103,84 +116,124 @@ impl<'a> Grower<'a> {
         if self.growth.policy == GrowthPolicy::Oblivious {
             return Ok(self.grow_oblivious(&gradients, rows, &sample));
         }
-        let mut growing = TreeInProgress {
+        let context = Context {
             search: Search { growth: self.growth, units: gradients.units() },
             gradients: &gradients,
             sample: &sample,
-            rows,
-            leaves: Vec::new(),
-            tree: Tree::default(),
         };
-        self.add_root(&mut growing);
+        let root = self.root(&context, &rows);
+        let mut growing = TreeInProgress { rows, leaves: vec![root], tree: Tree::default() };
         while growing.leaves.len() < self.growth.num_leaves {
-            let Some(leaf) = growing.next(self.growth.policy) else { break };
-            self.split_leaf(&mut growing, leaf);
+            let order = growing.order(self.growth.policy);
+            let Some(&next) = order.first() else { break };
+            if growing.leaves[next].children.is_none() {
+                self.plan(&context, &mut growing, &order);
+            }
+            growing.split(next, self.binned);
         }
-        Ok(growing.finish(&mut self.spare))
+        Ok(growing.finish(&context.search, &self.spare))
     }
 
-    /// Creates the root with all documents.
-    fn add_root(&mut self, growing: &mut TreeInProgress<'_>) {
-        let all = 0..growing.rows.all().len();
-        let (histogram, total) = self.histogram_of(growing.rows.members(all.clone(), growing.gradients));
+    /// The root with all documents.
+    fn root(&self, context: &Context<'_>, rows: &RowPartition) -> Leaf {
+        let (histogram, total) = self.histogram_of(rows.members(0..rows.all().len(), context.gradients));
         let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
-        let best = self.search_all(growing, node, &histogram, 0);
-        growing.leaves.push(Leaf {
-            rows: all,
-            node,
-            depth: 0,
-            parent: None,
-            histogram: Some(histogram),
-            best,
-        });
+        let mut root = Leaf::new(0..rows.all().len(), node, 0);
+        root.best = self.search_all(context, node, &histogram);
+        root.histogram = Some(histogram);
+        root
     }
 
-    /// Applies the best split of a leaf: the leaf becomes the left child, and the right child is appended.
-    fn split_leaf(&mut self, growing: &mut TreeInProgress<'_>, leaf: usize) {
-        let (mut left, mut right) = growing.partition_leaf(leaf, self.binned);
-        let last = growing.leaves.len() + 1 == self.growth.num_leaves;
-        let is_splittable = |leaf: &Leaf| {
-            let count = leaf.rows.len() as u64;
-            !last && self.growth.allows_depth(leaf.depth) && count >= 2 * self.growth.min_data_in_leaf.max(1)
+    /// Finds what the first leaves in `order` become when they are split. The first one will be split next. The
+    /// others most likely later; they keep threads busy for which the first has not enough documents.
+    fn plan(&self, context: &Context<'_>, growing: &mut TreeInProgress, order: &[usize]) {
+        let left = self.growth.num_leaves - growing.leaves.len();
+        let most = match context.sample.is_by_split() {
+            true => 1,
+            false => (rayon::current_num_threads() / THREADS_PER_LEAF).clamp(1, MOST_AT_ONCE.min(left)),
         };
-        let wanted_sides = (is_splittable(&left), is_splittable(&right));
-        let parent = growing.leaves[leaf].histogram.take();
-        if wanted_sides.0 || wanted_sides.1 {
-            let small_left = left.rows.len() <= right.rows.len();
-            let (small, large) = if small_left { (&mut left, &mut right) } else { (&mut right, &mut left) };
-            self.search_children(
-                growing,
-                small,
-                large,
-                parent,
-                if small_left { wanted_sides } else { (wanted_sides.1, wanted_sides.0) },
-            );
-        } else {
-            self.spare.extend(parent);
+        let unplanned = order.iter().copied().filter(|&leaf| growing.leaves[leaf].children.is_none());
+        let mut chosen: Vec<usize> = unplanned.take(most).collect();
+        chosen.sort_by_key(|&leaf| growing.leaves[leaf].rows.start);
+        let kept = growing.leaves.iter().filter(|leaf| leaf.histogram.is_some()).count();
+        let bytes = self.binned.total_bins() * size_of::<GradientSums>();
+        let wish = Wish {
+            id: growing.leaves.len() as u64,
+            is_last: left == 1,
+            keep: (kept + 2 * chosen.len()) * bytes <= self.kept_bytes,
+        };
+        let histograms = chosen.iter().map(|&leaf| growing.leaves[leaf].histogram.take());
+        let histograms: Vec<Option<Histogram>> = histograms.collect();
+        let ranges = chosen.iter().map(|&leaf| growing.leaves[leaf].rows.clone());
+        let slices = growing.rows.slices_mut(ranges.collect());
+        let parents: Vec<&Leaf> = chosen.iter().map(|&leaf| &growing.leaves[leaf]).collect();
+        let work: Vec<_> = parents.into_iter().zip(histograms).zip(slices).collect();
+        let children: Vec<[Leaf; 2]> = work
+            .into_par_iter()
+            .map(|((parent, histogram), rows)| self.children(context, parent, histogram, rows, wish))
+            .collect();
+        for (leaf, children) in chosen.into_iter().zip(children) {
+            growing.leaves[leaf].children = Some(Box::new(children));
         }
-        growing.leaves[leaf] = left;
-        growing.leaves.push(right);
+    }
+
+    /// The children of a leaf with their best splits, by the histogram of the leaf if it was kept.
+    fn children(
+        &self,
+        context: &Context<'_>,
+        parent: &Leaf,
+        histogram: Option<Histogram>,
+        mut rows: Rows<'_>,
+        wish: Wish,
+    ) -> [Leaf; 2] {
+        let split = parent.best.expect("only leaves with a best split are split");
+        let bounds = context.search.children_bounds(parent.node, &split, self.binned);
+        let middle = rows.partition(&split, self.binned);
+        let both = &*rows.rows;
+        let start = parent.rows.start;
+        let child = |rows, total, bounds| Leaf::new(rows, Node { total, bounds }, parent.depth + 1);
+        let mut left = child(start..start + middle, split.left, bounds.0);
+        let mut right = child(start + middle..parent.rows.end, split.right, bounds.1);
+        let least = 2 * self.growth.min_data_in_leaf.max(1);
+        let is_splittable = |leaf: &Leaf| {
+            !wish.is_last && self.growth.allows_depth(leaf.depth) && leaf.rows.len() as u64 >= least
+        };
+        let wanted = (is_splittable(&left), is_splittable(&right));
+        if !(wanted.0 || wanted.1) {
+            self.spare.give_back(histogram);
+            return [left, right];
+        }
+        let gradients = context.gradients.documents();
+        let of_both = histogram.unwrap_or_else(|| self.histogram_of(Members { rows: both, gradients }).0);
+        let is_left_small = middle <= both.len() - middle;
+        let siblings = if is_left_small {
+            Siblings { small: &mut left, large: &mut right, wanted, rows: &both[..middle] }
+        } else {
+            Siblings {
+                small: &mut right,
+                large: &mut left,
+                wanted: (wanted.1, wanted.0),
+                rows: &both[middle..],
+            }
+        };
+        self.search_siblings(context, siblings, of_both, wish);
+        [left, right]
     }
 
     /// Finds the best splits of two siblings. The histogram of the smaller one is built; that of the larger one is
     /// the difference from the parent's.
-    fn search_children(
-        &mut self,
-        growing: &TreeInProgress<'_>,
-        small: &mut Leaf,
-        large: &mut Leaf,
-        parent: Option<Histogram>,
-        wanted_sides: (bool, bool),
+    fn search_siblings(
+        &self,
+        context: &Context<'_>,
+        siblings: Siblings<'_>,
+        mut of_large: Histogram,
+        wish: Wish,
     ) {
-        let mut of_large = parent.unwrap_or_else(|| {
-            let both = small.rows.start.min(large.rows.start)..small.rows.end.max(large.rows.end);
-            self.histogram_of(growing.rows.members(both, growing.gradients)).0
-        });
+        let Siblings { small, large, wanted, rows } = siblings;
         let mut of_small = self.spare_histogram();
-        let members = growing.rows.members(small.rows.clone(), growing.gradients);
+        let members = Members { rows, gradients: context.gradients.documents() };
         let summed = self.binned.sum(members, small.node.total, &self.spare_tables, &mut of_small);
-        let id = growing.leaves.len() as u64;
-        let chosen = (growing.sample.for_split(2 * id), growing.sample.for_split(2 * id + 1));
+        let chosen = (context.sample.for_split(2 * wish.id), context.sample.for_split(2 * wish.id + 1));
         let pieces = split(&mut of_small, &self.groups).into_iter().zip(split(&mut of_large, &self.groups));
         let pieces: Vec<_> = self.groups.iter().zip(pieces).collect();
         let found: Vec<(Option<Split>, Option<Split>)> = pieces
@@ -189,11 +242,11 @@ impl<'a> Grower<'a> {
                 self.binned.fill(&summed, group, of_small);
                 of_large.iter_mut().zip(of_small.iter()).for_each(|(all, &part)| *all -= part);
                 let look = |wanted: bool, node: Node, bins: &[GradientSums], chosen: &[bool]| {
-                    wanted.then(|| self.search_group(growing, node, group, bins, chosen)).flatten()
+                    wanted.then(|| self.search_group(context, node, group, bins, chosen)).flatten()
                 };
                 (
-                    look(wanted_sides.0, small.node, of_small, &chosen.0),
-                    look(wanted_sides.1, large.node, of_large, &chosen.1),
+                    look(wanted.0, small.node, of_small, &chosen.0),
+                    look(wanted.1, large.node, of_large, &chosen.1),
                 )
             })
             .collect();
@@ -202,33 +255,20 @@ impl<'a> Grower<'a> {
             small.best = Split::better(small.best, of_small);
             large.best = Split::better(large.best, of_large);
         }
-        self.store_histogram(growing, small, of_small);
-        self.store_histogram(growing, large, of_large);
-    }
-
-    /// Stores a histogram for the next split of the leaf, if there is one and memory allows.
-    fn store_histogram(&mut self, growing: &TreeInProgress<'_>, leaf: &mut Leaf, histogram: Histogram) {
-        let bytes = self.binned.total_bins() * size_of::<GradientSums>();
-        let kept = growing.leaves.iter().filter(|l| l.histogram.is_some()).count();
-        if leaf.best.is_some() && (kept + 2) * bytes <= self.kept_bytes {
-            leaf.histogram = Some(histogram);
-        } else if self.spare.len() < 4 {
-            self.spare.push(histogram);
+        for (leaf, histogram) in [(small, of_small), (large, of_large)] {
+            match leaf.best {
+                Some(_) if wish.keep => leaf.histogram = Some(histogram),
+                _ => self.spare.give_back([histogram]),
+            }
         }
     }
 
-    fn search_all(
-        &self,
-        growing: &TreeInProgress<'_>,
-        node: Node,
-        histogram: &Histogram,
-        id: u64,
-    ) -> Option<Split> {
-        let chosen = growing.sample.for_split(id);
+    fn search_all(&self, context: &Context<'_>, node: Node, histogram: &Histogram) -> Option<Split> {
+        let chosen = context.sample.for_split(0);
         let found: Vec<Option<Split>> = self
             .groups
             .par_iter()
-            .map(|group| self.search_group(growing, node, group, &histogram[group.bins.clone()], &chosen))
+            .map(|group| self.search_group(context, node, group, &histogram[group.bins.clone()], &chosen))
             .collect();
         found.into_iter().fold(None, Split::better)
     }
@@ -236,7 +276,7 @@ impl<'a> Grower<'a> {
     /// The best split by the features of a group.
     fn search_group(
         &self,
-        growing: &TreeInProgress<'_>,
+        context: &Context<'_>,
         node: Node,
         group: &Group,
         bins: &[GradientSums],
@@ -246,17 +286,17 @@ impl<'a> Grower<'a> {
         for place in group.features.clone().filter(|&place| chosen[place]) {
             let feature = &self.binned.features()[place];
             let bins = &bins[feature.start - group.bins.start..][..feature.bins.codes()];
-            best = Split::better(best, growing.search.best(node, place, feature, bins));
+            best = Split::better(best, context.search.best(node, place, feature, bins));
         }
         best
     }
 
-    pub(super) fn spare_histogram(&mut self) -> Histogram {
-        self.spare.pop().unwrap_or_else(|| vec![GradientSums::default(); self.binned.total_bins()])
+    fn spare_histogram(&self) -> Histogram {
+        self.spare.take().unwrap_or_else(|| vec![GradientSums::default(); self.binned.total_bins()])
     }
 
     /// The histogram of some documents, and their sum.
-    pub(super) fn histogram_of(&mut self, members: Members<'_>) -> (Histogram, GradientSums) {
+    pub(super) fn histogram_of(&self, members: Members<'_>) -> (Histogram, GradientSums) {
         let (mut histogram, total) = (self.spare_histogram(), members.total());
         let summed = self.binned.sum(members, total, &self.spare_tables, &mut histogram);
         let pieces = self.groups.iter().zip(split(&mut histogram, &self.groups));
@@ -269,80 +309,85 @@ impl<'a> Grower<'a> {
         (self.binned, self.growth, &self.groups)
     }
 
-    pub(super) fn give_back(&mut self, histograms: Vec<Histogram>) {
-        self.spare.extend(histograms);
+    pub(super) fn give_back(&self, histograms: impl IntoIterator<Item = Histogram>) {
+        self.spare.give_back(histograms);
     }
 }
 
-/// The state of a tree while it grows.
-struct TreeInProgress<'a> {
+/// What all leaves of a tree have in common.
+struct Context<'a> {
     search: Search<'a>,
     gradients: &'a Gradients,
     sample: &'a FeatureSample,
+}
+
+/// What is asked of the children of a leaf.
+#[derive(Clone, Copy)]
+struct Wish {
+    /// The number of the split, by which features are drawn.
+    id: u64,
+    /// Whether this is the last split of the tree, so that its children need no search.
+    is_last: bool,
+    /// Whether there is memory for their histograms.
+    keep: bool,
+}
+
+/// The children of a leaf: the one with fewer documents and the other, which of them may be split, and the rows of the
+/// first.
+struct Siblings<'a> {
+    small: &'a mut Leaf,
+    large: &'a mut Leaf,
+    wanted: (bool, bool),
+    rows: &'a [u32],
+}
+
+/// The state of a tree while it grows.
+struct TreeInProgress {
     rows: RowPartition,
     leaves: Vec<Leaf>,
     tree: Tree,
 }
 
-impl TreeInProgress<'_> {
-    /// The leaf to split next.
-    fn next(&self, policy: GrowthPolicy) -> Option<usize> {
+impl TreeInProgress {
+    /// The leaves that can be split, in the order in which they are if nothing is added.
+    fn order(&self, policy: GrowthPolicy) -> Vec<usize> {
         let splittable = self.leaves.iter().enumerate().filter_map(|(i, leaf)| Some((i, leaf, leaf.best?)));
+        let mut order: Vec<(usize, &Leaf, Split)> = splittable.collect();
         match policy {
-            GrowthPolicy::LevelWise => {
-                splittable.min_by_key(|(i, leaf, _)| (leaf.depth, *i)).map(|(i, ..)| i)
-            }
-            _ => splittable.reduce(|a, b| if b.2.gain > a.2.gain { b } else { a }).map(|(i, ..)| i),
+            GrowthPolicy::LevelWise => order.sort_by_key(|(_, leaf, _)| leaf.depth),
+            _ => order.sort_by(|(.., a), (.., b)| b.gain.total_cmp(&a.gain)),
         }
+        order.into_iter().map(|(i, ..)| i).collect()
     }
 
-    /// Turns a leaf into a node and partitions its documents.
-    fn partition_leaf(&mut self, leaf: usize, binned: &Binned) -> (Leaf, Leaf) {
-        let parent = &self.leaves[leaf];
+    /// Turns a leaf into a node: it becomes the left child, and the right child is appended.
+    fn split(&mut self, leaf: usize, binned: &Binned) {
+        let (node, appended) = (self.tree.features.len(), self.leaves.len());
+        let parent = &mut self.leaves[leaf];
         let split = parent.best.expect("only leaves with a best split are split");
-        let (rows, depth) = (parent.rows.clone(), parent.depth + 1);
-        let bounds = self.children_bounds(parent.node, &split, binned);
-        let node = self.tree.features.len();
-        if let Some((above, left)) = parent.parent {
-            let links = if left { &mut self.tree.left } else { &mut self.tree.right };
+        let [mut left, mut right] = *parent.children.take().expect("the children are known");
+        if let Some((above, is_left)) = parent.parent {
+            let links = if is_left { &mut self.tree.left } else { &mut self.tree.right };
             links[above] = Child::Node(node).code();
         }
-        push_node(&mut self.tree, &split, binned, (leaf, self.leaves.len()));
-        let middle = self.rows.partition(rows.clone(), &split, binned);
-        let child = |rows, total, bounds, left| Leaf {
-            rows,
-            node: Node { total, bounds },
-            depth,
-            parent: Some((node, left)),
-            histogram: None,
-            best: None,
-        };
-        (
-            child(rows.start..middle, split.left, bounds.0, true),
-            child(middle..rows.end, split.right, bounds.1, false),
-        )
+        push_node(&mut self.tree, &split, binned, (leaf, appended));
+        left.parent = Some((node, true));
+        right.parent = Some((node, false));
+        self.leaves[leaf] = left;
+        self.leaves.push(right);
     }
 
-    /// If the split must be monotone, the values of one side stay below the middle and those of the other side above
-    /// it.
-    fn children_bounds(&self, node: Node, split: &Split, binned: &Binned) -> ((f64, f64), (f64, f64)) {
-        let (low, high) = node.bounds;
-        let direction = self.search.growth.direction(binned.features()[split.feature].column);
-        let value = |sums| self.search.value(self.search.units.read(sums), node.bounds);
-        let middle = (value(split.left) + value(split.right)) / 2.0;
-        match direction {
-            1 => ((low, middle), (middle, high)),
-            -1 => ((middle, high), (low, middle)),
-            _ => (node.bounds, node.bounds),
-        }
-    }
-
-    fn finish(mut self, spare: &mut Vec<Histogram>) -> GrownTree {
+    fn finish(mut self, search: &Search<'_>, spare: &Spare<Histogram>) -> GrownTree {
         for leaf in &mut self.leaves {
-            let stats = self.search.units.read(leaf.node.total);
-            self.tree.values.push(self.search.value(stats, leaf.node.bounds));
+            let stats = search.units.read(leaf.node.total);
+            self.tree.values.push(search.value(stats, leaf.node.bounds));
             self.tree.covers.push(stats.count as f32);
-            spare.extend(leaf.histogram.take());
+            spare.give_back(leaf.histogram.take());
+            if let Some(children) = leaf.children.take() {
+                // They were planned in vain.
+                spare.give_back(children.into_iter().filter_map(|child| child.histogram));
+                self.rows.restore(leaf.rows.clone());
+            }
         }
         let leaves = self.leaves.into_iter().map(|leaf| leaf.rows).collect();
         GrownTree::new(self.tree, self.rows, leaves)

@@ -73,7 +73,7 @@ impl Binned {
         &self,
         members: Members<'_>,
         total: GradientSums,
-        spare: &SpareTables,
+        spare: &Spare<Tables>,
         out: &mut [GradientSums],
     ) -> Summed {
         match self.codes() {
@@ -144,7 +144,7 @@ impl Summed {
     /// Work is divided by documents first, because all codes of one document are adjacent, and by bundles only if
     /// there are few documents. Tasks fetch pieces of the documents until none is left, so that a slow processor holds
     /// up nobody. Sums are exact, so it does not matter who adds what.
-    fn of(codes: RowCodes<'_>, members: Members<'_>, spare: &SpareTables) -> Summed {
+    fn of(codes: RowCodes<'_>, members: Members<'_>, spare: &Spare<Tables>) -> Summed {
         let (threads, blocks) = (rayon::current_num_threads(), codes.blocks);
         let shares = (members.rows.len() / ROWS_PER_TASK).clamp(1, threads);
         let sides = (threads / shares).clamp(1, blocks.max(1));
@@ -152,7 +152,7 @@ impl Summed {
         let taken: Vec<AtomicUsize> = (0..sides).map(|_| AtomicUsize::new(0)).collect();
         let summed = |task: usize| {
             let side = task % sides;
-            let mut tables = spare.take();
+            let mut tables = spare.take().unwrap_or_default();
             tables.clear(codes.bundles, side_of(side, sides, blocks));
             while let Some(rows) = members.rows.chunks(piece).nth(taken[side].fetch_add(1, Relaxed)) {
                 tables.add(codes, rows, members.gradients);
@@ -172,7 +172,7 @@ impl Summed {
     }
 
     /// Gives the tables back for reuse.
-    pub(super) fn spare(self, spare: &SpareTables) {
+    pub(super) fn spare(self, spare: &Spare<Tables>) {
         spare.give_back(self.tables);
     }
 }
@@ -211,7 +211,7 @@ const BLOCKS_PER_LINE: usize = 64 / BLOCK;
 
 /// The sums of a task, and what it needs to compute them.
 #[derive(Default)]
-struct Tables {
+pub(super) struct Tables {
     /// The blocks of the sums.
     wanted: Range<usize>,
     tables: Vec<Table>,
@@ -223,17 +223,22 @@ struct Tables {
     gradients: Vec<GradientSums>,
 }
 
-/// Tables for reuse: new memory would have to be mapped and cleared for every leaf.
-#[derive(Default)]
-pub(super) struct SpareTables(Mutex<Vec<Tables>>);
+/// Memory for reuse: new memory would have to be mapped and cleared for every leaf.
+pub(super) struct Spare<T>(Mutex<Vec<T>>);
 
-impl SpareTables {
-    fn take(&self) -> Tables {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+impl<T> Default for Spare<T> {
+    fn default() -> Self {
+        Spare(Mutex::new(Vec::new()))
+    }
+}
+
+impl<T> Spare<T> {
+    pub(super) fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    fn give_back(&self, tables: Vec<Tables>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
+    pub(super) fn give_back(&self, items: impl IntoIterator<Item = T>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
     }
 }
 

@@ -47,7 +47,7 @@ impl Grower<'_> {
             tree.covers.push(stats.count as f32);
         }
         let leaves = level.iter().map(|part| part.rows.clone()).collect();
-        self.give_back(level.into_iter().map(|part| part.histogram).filter(|h| !h.is_empty()).collect());
+        self.give_back(level.into_iter().map(|part| part.histogram).filter(|h| !h.is_empty()));
         GrownTree::new(tree, rows, leaves)
     }
 
@@ -71,7 +71,7 @@ impl Grower<'_> {
         let small_left = left.len() <= right.len();
         let (small, large) = if small_left { (left, right) } else { (right, left) };
         let small = if last {
-            self.give_back(vec![std::mem::take(&mut part.histogram)]);
+            self.give_back([std::mem::take(&mut part.histogram)]);
             let total = rows.members(small.clone(), gradients).total();
             LevelLeaf { rows: small, total, histogram: Vec::new() }
         } else {

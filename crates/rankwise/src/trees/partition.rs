@@ -17,6 +17,12 @@ pub(super) struct RowPartition {
     scratch: Vec<u32>,
 }
 
+/// The rows of one leaf, and room for as many.
+pub(super) struct Rows<'a> {
+    pub(super) rows: &'a mut [u32],
+    scratch: &'a mut [u32],
+}
+
 impl RowPartition {
     /// Starts with the given rows in ascending order, or with all of `count` rows.
     pub(super) fn new(count: usize, given: Option<&[u32]>) -> RowPartition {
@@ -33,9 +39,37 @@ impl RowPartition {
         Members { rows: &self.rows[range], gradients: gradients.documents() }
     }
 
+    /// The rows in each of `ranges`, which are ascending and do not overlap.
+    pub(super) fn slices_mut(&mut self, ranges: Vec<Range<usize>>) -> Vec<Rows<'_>> {
+        let (mut rows, mut scratch, mut end) = (&mut self.rows[..], &mut self.scratch[..], 0);
+        let slice = |range: Range<usize>| {
+            take_front(&mut rows, range.start - end);
+            take_front(&mut scratch, range.start - end);
+            end = range.end;
+            Rows { rows: take_front(&mut rows, range.len()), scratch: take_front(&mut scratch, range.len()) }
+        };
+        ranges.into_iter().map(slice).collect()
+    }
+
     /// Moves the rows of `range` that go left to the front and keeps the order on both sides. Returns the start of
     /// the right side.
     pub(super) fn partition(&mut self, range: Range<usize>, split: &Split, binned: &Binned) -> usize {
+        let mut rows =
+            Rows { rows: &mut self.rows[range.clone()], scratch: &mut self.scratch[range.clone()] };
+        range.start + rows.partition(split, binned)
+    }
+
+    /// Takes a partition of `range` back.
+    pub(super) fn restore(&mut self, range: Range<usize>) {
+        // Two ascending runs, which this sort merges.
+        self.rows[range].sort();
+    }
+}
+
+impl Rows<'_> {
+    /// Moves the rows that go left to the front and keeps the order on both sides. Returns how many go left.
+    pub(super) fn partition(&mut self, split: &Split, binned: &Binned) -> usize {
+        let Rows { rows, scratch } = self;
         let sides = split.sides(binned);
         let dense = match binned.codes() {
             Codes::Dense { bundles, columns, .. } => {
@@ -49,7 +83,6 @@ impl RowPartition {
             }
             Codes::Sparse { .. } => None,
         };
-        let (rows, scratch) = (&mut self.rows[range.clone()], &mut self.scratch[range.clone()]);
         let lefts: Vec<usize> = rows
             .par_chunks(CHUNK)
             .zip(scratch.par_chunks_mut(CHUNK))
@@ -69,7 +102,7 @@ impl RowPartition {
             moves.push((take_front(&mut right, to_right.len()), to_right));
         }
         moves.into_par_iter().with_min_len(4).for_each(|(to, from)| to.copy_from_slice(from));
-        range.start + middle
+        middle
     }
 }
 

@@ -19,6 +19,11 @@ impl FeatureSample {
         FeatureSample { of_tree, count, fraction_per_split: growth.feature_fraction_per_split, seed }
     }
 
+    /// Whether every split draws its own features.
+    pub(super) fn is_by_split(&self) -> bool {
+        self.fraction_per_split < 1.0
+    }
+
     /// For each feature, whether split number `id` may use it.
     pub(super) fn for_split(&self, id: u64) -> Vec<bool> {
         let mut chosen = vec![false; self.count];

@@ -102,6 +102,25 @@ impl Search<'_> {
         self.growth.value(stats.slope, stats.curvature).clamp(bounds.0, bounds.1)
     }
 
+    /// The bounds on the values of a split's sides. If the split must be monotone, the values of one side stay below
+    /// the middle and those of the other side above it.
+    pub(super) fn children_bounds(
+        &self,
+        node: Node,
+        split: &Split,
+        binned: &Binned,
+    ) -> ((f64, f64), (f64, f64)) {
+        let (low, high) = node.bounds;
+        let direction = self.growth.direction(binned.features()[split.feature].column);
+        let value = |sums| self.value(self.units.read(sums), node.bounds);
+        let middle = (value(split.left) + value(split.right)) / 2.0;
+        match direction {
+            1 => ((low, middle), (middle, high)),
+            -1 => ((middle, high), (low, middle)),
+            _ => (node.bounds, node.bounds),
+        }
+    }
+
     /// The total gain of two leaves as one fraction, so that a scan divides only when it finds a better split.
     fn free_gain(&self, left: Stats, right: Stats) -> (f64, f64) {
         let (a, b) = self.growth.leaf_gain(left.slope, left.curvature);
