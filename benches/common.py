@@ -13,13 +13,17 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 DATA = HERE / ".data"
+# What `benches/pack` has put together for a machine without Rust and without registries.
+PACKED = HERE / ".packed"
 # Public data sets; docs/data.md says how to put them there.
 PUBLIC = ROOT / "data"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
 def built(example, profile="dist"):
-    """Builds an example program of the library and returns its path."""
+    """The path of an example program of the library, which is built unless it was packed."""
+    if (PACKED / example).exists():
+        return PACKED / example
     command = ["cargo", "build", "--quiet", "-p", "rankwise", "--profile", profile, "--example", example]
     subprocess.run(command, cwd=ROOT, check=True)
     return ROOT / "target" / profile / "examples" / example
@@ -63,6 +67,22 @@ def forget_peak_memory():
     pathlib.Path("/proc/self/clear_refs").write_text("5")
 
 
+def revision():
+    """The commit that is measured."""
+    if (PACKED / "revision").exists():
+        return (PACKED / "revision").read_text().strip()
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def version(package):
+    """The version of a package, which may be its smaller build for processors only."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return importlib.metadata.version(package + "-cpu")
+
+
 def heading(title, packages, threads):
     """Prints what was measured, where, with which versions and which command."""
     model = platform.processor() or platform.machine()
@@ -71,11 +91,10 @@ def heading(title, packages, threads):
             model = line.split(":", 1)[1].strip()
             break
     gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    versions = [f"{package} {importlib.metadata.version(package)}" for package in packages]
+    versions = [f"{package} {version(package)}" for package in packages]
     print(f"\n{title}")
     print(f"machine:  {model}, {os.cpu_count()} cores, {gigabytes:.0f} GiB, {platform.system()}")
-    print(f"versions: {', '.join([f'rankwise {revision.stdout.strip()}', *versions])}, Python {platform.python_version()}")
+    print(f"versions: {', '.join([f'rankwise {revision()}', *versions])}, Python {platform.python_version()}")
     print(f"command:  benches/run {pathlib.Path(sys.argv[0]).name} -- {shlex.join(sys.argv[1:])}".rstrip(" -"))
     print(f"threads:  {threads}\n")
 

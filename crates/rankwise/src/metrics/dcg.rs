@@ -46,7 +46,7 @@ impl Dcg {
     pub(crate) fn new(conventions: &Conventions, depth: usize) -> Self {
         Dcg {
             gains: Gains::new(conventions.gain, conventions),
-            discounts: Discounts::new(conventions.discount, depth),
+            discounts: Discounts::new(conventions.discount),
             depth,
         }
     }

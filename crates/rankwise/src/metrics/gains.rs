@@ -132,9 +132,8 @@ pub(crate) struct Discounts {
 }
 
 impl Discounts {
-    /// Discounts for the first `depth` ranks.
-    pub(super) fn new(discount: Discount, depth: usize) -> Self {
-        let kept = (0..depth.min(KEPT_DISCOUNTS)).map(|place| discount.at(place)).collect();
+    pub(super) fn new(discount: Discount) -> Self {
+        let kept = (0..KEPT_DISCOUNTS).map(|place| discount.at(place)).collect();
         Discounts { discount, kept }
     }
 
@@ -207,9 +206,9 @@ mod tests {
 
     #[test]
     fn discounts_are_right_beyond_the_precomputed_ones_too() {
-        let discounts = Discounts::new(Discount::Letor, 3);
+        let discounts = Discounts::new(Discount::Letor);
         assert_eq!([0, 1, 3].map(|p| discounts.at(p)), [1.0, 1.0, 0.5]);
-        let discounts = Discounts::new(Discount::Log2, usize::MAX);
+        let discounts = Discounts::new(Discount::Log2);
         assert_eq!([0, 2, (1 << 20) - 2].map(|p| discounts.at(p)), [1.0, 0.5, 0.05]);
     }
 }

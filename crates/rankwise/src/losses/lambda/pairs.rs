@@ -13,7 +13,7 @@ use super::swaps::Swaps;
 use super::{Lambda, LambdaMetric, ScoredQuery};
 use crate::losses::odds::ln;
 use crate::rank::{RankRule, Ranking, Sorter, Ties};
-use crate::sums::{LANES, add_up};
+use crate::sums::{LANES, add_up, total};
 use pulp::{Arch, NullaryFnOnce};
 
 /// The largest range of σ·s for which one exponential per document is enough. Beyond it, the ratios would lose
@@ -249,50 +249,57 @@ struct Columns {
     curvature: Vec<f64>,
     absolute: Vec<f64>,
     rows: Vec<[f64; 2]>,
-    lambdas: Vec<f64>,
-    curves: Vec<f64>,
 }
 
 impl Columns {
     fn new(width: usize) -> Self {
         let zeros = || vec![0.0; width];
-        Columns {
-            gradient: zeros(),
-            curvature: zeros(),
-            absolute: zeros(),
-            rows: vec![[0.0; 2]; width],
-            lambdas: zeros(),
-            curves: zeros(),
-        }
+        Columns { gradient: zeros(), curvature: zeros(), absolute: zeros(), rows: vec![[0.0; 2]; width] }
     }
 
+    /// Adds `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of each pair of a row, normalised by the score difference. Everything is done in
+    /// one pass, because a row takes longer to read and write than to compute.
     #[inline(always)]
     fn add(&mut self, row: PairRow<'_>) {
-        let (lambdas, curves) = (&mut self.lambdas[row.from..], &mut self.curves[row.from..]);
-        pair_terms(&row, lambdas, curves);
-        add_to(&mut self.gradient[row.from..], lambdas, |lambda| lambda);
-        add_to(&mut self.curvature[row.from..], curves, |curve| curve);
-        add_to(&mut self.absolute[row.from..], lambdas, f64::abs);
-        self.rows[row.place] = [add_up(lambdas), add_up(curves)];
+        let (changes, scores, powers) = (chunks(row.changes), chunks(row.scores), chunks(row.powers));
+        let gradient = self.gradient[row.from..].as_chunks_mut::<LANES>().0;
+        let curvature = self.curvature[row.from..].as_chunks_mut::<LANES>().0;
+        let absolute = self.absolute[row.from..].as_chunks_mut::<LANES>().0;
+        let n = changes.len();
+        let (scores, powers) = (&scores[..n], &powers[..n]);
+        let (gradient, curvature, absolute) = (&mut gradient[..n], &mut curvature[..n], &mut absolute[..n]);
+        let (mut lambdas, mut curves) = ([0.0; LANES], [0.0; LANES]);
+        for c in 0..n {
+            for lane in 0..LANES {
+                let change = changes[c][lane];
+                let [lambda, curve] = pair_terms(&row, change, scores[c][lane], powers[c][lane]);
+                gradient[c][lane] += lambda;
+                curvature[c][lane] += curve;
+                absolute[c][lane] += lambda.abs();
+                lambdas[lane] += lambda;
+                curves[lane] += curve;
+            }
+        }
+        self.rows[row.place] = [total(lambdas), total(curves)];
     }
 }
 
-/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of each pair, normalised by the score difference.
+/// A column in pieces of [`LANES`] numbers, to which it is padded.
 #[inline(always)]
-fn pair_terms(row: &PairRow<'_>, lambdas: &mut [f64], curves: &mut [f64]) {
-    let n = row.changes.len();
-    let (changes, scores, powers) = (&row.changes[..n], &row.scores[..n], &row.powers[..n]);
-    let (lambdas, curves) = (&mut lambdas[..n], &mut curves[..n]);
-    let (score, inverse, [base, slope]) = (row.score, row.inverse, row.damping);
-    for b in 0..n {
-        let z = powers[b] * inverse;
-        let sum = 1.0 + z;
-        let damping = base + slope * (score - scores[b]).abs();
-        let quotient = 1.0 / (sum * sum * damping);
-        let worse = if changes[b] > 0.0 { z } else { 1.0 };
-        lambdas[b] = changes[b] * worse * sum * quotient;
-        curves[b] = changes[b].abs() * z * quotient;
-    }
+fn chunks(column: &[f64]) -> &[[f64; LANES]] {
+    column.as_chunks::<LANES>().0
+}
+
+/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of a pair, normalised by the score difference.
+#[inline(always)]
+fn pair_terms(row: &PairRow<'_>, change: f64, score: f64, power: f64) -> [f64; 2] {
+    let [base, slope] = row.damping;
+    let z = power * row.inverse;
+    let sum = 1.0 + z;
+    let damping = base + slope * (row.score - score).abs();
+    let quotient = 1.0 / (sum * sum * damping);
+    let worse = if change > 0.0 { z } else { 1.0 };
+    [change * worse * sum * quotient, change.abs() * z * quotient]
 }
 
 /// The weighted loss of each pair, normalised by the score difference.
@@ -308,13 +315,5 @@ fn pair_losses(row: &PairRow<'_>, sigma: f64, losses: &mut [f64]) {
         // At least −σ·ahead, which is the value where z was clamped.
         let log = ln(1.0 + powers[b] * inverse).max(-sigma * ahead);
         losses[b] = changes[b].abs() / (base + slope * ahead.abs()) * (lost_lead + log);
-    }
-}
-
-#[inline(always)]
-fn add_to(sums: &mut [f64], terms: &[f64], of: impl Fn(f64) -> f64) {
-    let sums = &mut sums[..terms.len()];
-    for i in 0..terms.len() {
-        sums[i] += of(terms[i]);
     }
 }
