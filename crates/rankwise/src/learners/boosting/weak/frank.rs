@@ -63,10 +63,18 @@ impl Learner for FRank {
         citations: &["tsai2007frank"],
     };
     const CONTINUES: bool = true;
+    const COMPARES_DOCUMENTS: bool = true;
 
     fn check(&self) -> Result<()> {
         check_fraction(self.validation_fraction)?;
         self.weak.check()
+    }
+
+    /// The gradient takes every pair, and so do three sums for each finalist, which separates about half of the pairs.
+    fn steps(&self, train: &Dataset) -> f64 {
+        let passes = 1.0 + 1.5 * FINALISTS as f64;
+        let pairs = train.queries().map(|q| Graded::new(q.labels(), |_| 0.0).single_pairs()).sum::<f64>();
+        self.weak.iterations as f64 * passes * pairs
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {

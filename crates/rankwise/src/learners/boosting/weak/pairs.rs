@@ -9,7 +9,7 @@
 //! ([`smooth_sums`]): those between the lower and the upper half of the labels, then those within each half, and so on
 //! until few pairs are left.
 
-use crate::losses::smooth_sums::{is_worthwhile, smooth_sums};
+use crate::losses::smooth_sums::{MANY_PAIRS, is_worthwhile, smooth_sums};
 use crate::sums::add_up;
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
@@ -110,6 +110,22 @@ impl Graded {
         sums.clear(self.order.len());
         self.add_up_labels(0..self.starts.len() - 1, side, terms, sums);
         self.put(sums, pulls)
+    }
+
+    /// About how many pairs [`add_up_without_gains`](Graded::add_up_without_gains) takes one by one.
+    pub(super) fn single_pairs(&self) -> f64 {
+        self.single_pairs_within(0..self.starts.len() - 1)
+    }
+
+    fn single_pairs_within(&self, labels: Range<usize>) -> f64 {
+        let Some(middle) = middle(labels.clone(), |label| self.starts[label]) else { return 0.0 };
+        let [from, half, to] = [labels.start, middle, labels.end].map(|label| self.starts[label] as f64);
+        if (half - from) * (to - half) >= MANY_PAIRS {
+            return self.single_pairs_within(labels.start..middle)
+                + self.single_pairs_within(middle..labels.end);
+        }
+        let starts = &self.starts[labels.start..=labels.end];
+        starts.windows(2).map(|grade| (grade[0] as f64 - from) * (grade[1] - grade[0]) as f64).sum()
     }
 
     /// Adds the pairs within a range of labels to the sums.
@@ -525,5 +541,7 @@ mod tests {
         graded.add_up_without_gains(&scores, &counted, &mut pulls, &mut PairScratch::default());
         let steps = counted.0.into_inner() as f64;
         assert!(steps < 0.2 * graded.pairs(), "{steps} steps for {} pairs", graded.pairs());
+        let expected = graded.single_pairs();
+        assert!(expected <= steps && steps < 1.1 * expected, "{steps} steps, {expected} expected");
     }
 }
