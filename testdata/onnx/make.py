@@ -1,4 +1,4 @@
-"""Stores the scores that ONNX Runtime gives the models of crates/rankwise/tests/exports.rs. Run by hand:
+"""Stores the scores that ONNX Runtime gives the models of crates/rankwise/tests/exports/onnx.rs. Run by hand:
 
     python -m venv .venv && .venv/bin/pip install onnxruntime==1.31.1 numpy
     RANKWISE_ONNX_CASES=/tmp/cases cargo test -p rankwise --test exports -- --ignored write_cases

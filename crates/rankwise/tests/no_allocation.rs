@@ -1,8 +1,14 @@
-//! A scorer for small requests allocates nothing once it has scored a request of that size.
+//! What must not allocate, or little: a scorer for small requests once it has scored a request of that size, and training
+//! on many short queries.
 
-use rankwise::data::{Columns, Rows};
+use rankwise::data::{Columns, Dataset, Rows};
+use rankwise::losses::perturbation::{MaxMax, TieRandom};
+use rankwise::losses::structured::{DormSearch, StructuredHinge};
+use rankwise::losses::{QueryLoss, ScoredQuery, Subsampled};
 use rankwise::models::{Activation, Layer, Model, NeuralNetwork, Ranker, TreeEnsemble};
+use rankwise::recipe::{Recipe, Start};
 use rankwise::trees::Tree;
+use rankwise::watch::Silent;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -96,5 +102,49 @@ fn small_requests_allocate_nothing_after_the_first() {
         };
         requests(&mut scores);
         assert_eq!(allocations(|| requests(&mut scores)), 0, "{name}");
+    }
+}
+
+/// Buffers are shared between queries, so a round of boosting allocates as often for many queries as for few.
+#[test]
+fn boosting_rounds_allocate_nothing_per_query() {
+    let in_rounds = |learner: &str, queries: usize| {
+        let values = (0..4 * queries).map(|i| (i * 7 % 23) as f32 + (i % 3) as f32).collect();
+        let labels = (0..2 * queries).map(|i| (i * 5 % 7 % 3) as f32).collect();
+        let train = Dataset::dense(values, 2, labels, &vec![2; queries]).unwrap();
+        let of = |iterations: i64| {
+            let recipe = Recipe::new(learner).set("iterations", iterations);
+            let fit =
+                || drop(recipe.fit(&train, Some(&train), Start::default(), &mut Silent::default()).unwrap());
+            // One thread, whose allocations are counted.
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            pool.install(|| allocations(fit))
+        };
+        of(6) - of(2)
+    };
+    for learner in ["frank", "ndcg-boost"] {
+        let (few, many) = (in_rounds(learner, 100), in_rounds(learner, 3000));
+        assert!(many < few + 1000, "{learner}: {few} allocations for 100 queries, {many} for 3000");
+    }
+}
+
+/// Losses over subsets of documents are evaluated on a hundred subsets per query.
+#[test]
+fn losses_of_few_documents_allocate_little() {
+    let subsampled = |loss: Box<dyn QueryLoss>| Subsampled { loss, documents: 3, draws: 100 };
+    let losses: [(&str, Box<dyn QueryLoss>); 3] = [
+        ("dorm", Box::new(StructuredHinge(DormSearch::default()))),
+        ("max-max", Box::new(MaxMax::default())),
+        ("tie-random", Box::new(TieRandom::default())),
+    ];
+    for (name, loss) in losses {
+        let loss = subsampled(loss);
+        let labels: Vec<f32> = (0..10).map(|d| (d % 3) as f32).collect();
+        let scores: Vec<f64> = (0..10).map(|d| f64::from(d * 3 % 7)).collect();
+        let query = ScoredQuery { labels: &labels, scores: &scores, seed: 1 };
+        let counted = allocations(|| {
+            loss.value_and_gradient(query, &mut [0.0; 10]);
+        });
+        assert!(counted <= 100 * 12, "{name}: {counted} allocations for 100 subsets");
     }
 }

@@ -140,6 +140,31 @@ impl<'a> Row<'a> {
             }
         }
     }
+
+    /// `out[c] += r·x[c]·factors[c]`; missing values count as 0.
+    pub(crate) fn add_scaled_by(self, r: f64, factors: &[f64], out: &mut [f64]) {
+        match self {
+            Row::Dense(values) => {
+                let (out, factors) = (&mut out[..values.len()], &factors[..values.len()]);
+                for c in 0..values.len() {
+                    out[c] += r * known(values[c]) * factors[c];
+                }
+            }
+            Row::Sparse(columns, values) => {
+                for (&c, &x) in columns.iter().zip(values) {
+                    out[c as usize] += r * known(x) * factors[c as usize];
+                }
+            }
+        }
+    }
+
+    /// Sets `out[c]` to 0 for every stored value of the row.
+    pub(crate) fn clear(self, out: &mut [f64]) {
+        match self {
+            Row::Dense(values) => out[..values.len()].fill(0.0),
+            Row::Sparse(columns, _) => columns.iter().for_each(|&c| out[c as usize] = 0.0),
+        }
+    }
 }
 
 /// The stored values of a row: see [`Row::iter`].

@@ -89,6 +89,11 @@ impl Configured {
     pub(crate) fn steps(&self, train: &Dataset) -> f64 {
         self.trainer.steps(train)
     }
+
+    /// Whether these steps are for comparing the documents of a query with each other.
+    pub(crate) fn compares_documents(&self) -> bool {
+        self.trainer.compares_documents()
+    }
 }
 
 /// A learner with its parameters, of any type.
@@ -106,6 +111,10 @@ trait Train: Send + Sync {
     fn steps(&self, _: &Dataset) -> f64 {
         0.0
     }
+
+    fn compares_documents(&self) -> bool {
+        true
+    }
 }
 
 /// A method of its own.
@@ -118,6 +127,10 @@ impl<L: Learner> Train for Method<L> {
 
     fn steps(&self, train: &Dataset) -> f64 {
         self.0.steps(train)
+    }
+
+    fn compares_documents(&self) -> bool {
+        L::COMPARES_DOCUMENTS
     }
 }
 

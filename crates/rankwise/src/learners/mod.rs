@@ -92,6 +92,10 @@ pub trait Learner: Parameters {
     /// Whether it can start from a model and keep a checkpoint.
     const CONTINUES: bool = false;
 
+    /// Whether it compares the documents of a query with each other, so that [`steps`](Learner::steps) grow with long
+    /// queries and not with the number of features.
+    const COMPARES_DOCUMENTS: bool = false;
+
     /// Rejects parameters that are out of range.
     fn check(&self) -> Result<()>;
 

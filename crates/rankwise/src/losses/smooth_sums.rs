@@ -17,7 +17,7 @@ const NODES: usize = 20;
 /// Half the width of an interval.
 const HALF: f64 = 1.0;
 /// Fewer pairs than this are summed one by one.
-const MANY_PAIRS: f64 = 4e6;
+pub(crate) const MANY_PAIRS: f64 = 4e6;
 
 /// Whether these sums are worth while: there are many pairs, and few enough intervals for the range of all scores.
 pub(crate) fn is_worthwhile(pairs: f64, mut scores: impl Iterator<Item = f64>) -> bool {

@@ -75,6 +75,8 @@ impl<L> Subsampled<L> {
     ) -> f64 {
         let mut random = rng::stream(query.seed, &[]);
         let mut order: Vec<usize> = (0..query.labels.len()).collect();
+        let (mut labels, mut scores) =
+            (Vec::with_capacity(self.documents), Vec::with_capacity(self.documents));
         let mut total = 0.0;
         for draw in 0..self.draws {
             // The start of a shuffle, except for the second document: it is redrawn until its label differs from the
@@ -90,8 +92,10 @@ impl<L> Subsampled<L> {
                 }
             }
             let set = &order[..self.documents];
-            let labels: Vec<f32> = set.iter().map(|&d| query.labels[d]).collect();
-            let scores: Vec<f64> = set.iter().map(|&d| query.scores[d]).collect();
+            labels.clear();
+            labels.extend(set.iter().map(|&d| query.labels[d]));
+            scores.clear();
+            scores.extend(set.iter().map(|&d| query.scores[d]));
             let seed = rng::derive(query.seed, &[draw as u64]);
             total += each(set, ScoredQuery { labels: &labels, scores: &scores, seed });
         }

@@ -37,31 +37,39 @@ impl Trainer {
     pub(crate) fn time(&self, train: &Dataset) -> Result<TrainingTime> {
         let iterations = ["iterations", "epochs"].iter().find_map(|name| self.parameters().get(*name));
         let iterations = iterations.and_then(Value::as_integer).unwrap_or(1).max(1) as f64;
-        let (steps, reason) = match self.loss(train)? {
+        let (steps, has_cutoff) = match self.loss(train)? {
             Some(loss) => {
                 // λ-gradients hardly change below the first ranks; other losses are flat without the rest.
-                let cutoff = if matches!(loss, LossKind::Lambda(_)) { "set the cutoff `k`, " } else { "" };
+                let has_cutoff = matches!(loss, LossKind::Lambda(_));
                 let loss = loss.into_loss();
                 let steps: f64 = train.queries().map(|query| loss.steps(query.labels())).sum();
-                let longest = train.queries().map(|query| query.len()).max().unwrap_or(0);
-                let reason = format!(
-                    "it compares the documents of a query with each other, and the longest query has {longest}; \
-                     {cutoff}train on fewer documents per query, or use rank-net, list-net or rank-svm, whose time grows with \
-                     the number of documents"
-                );
-                (steps * iterations, reason)
+                (steps * iterations, has_cutoff)
             }
-            None => {
-                let reason = format!(
-                    "its time grows with the number of features, and there are {}; leave some out, or use rank-svm or \
-                     list-net, whose time grows with the values that are not 0",
-                    train.width()
-                );
-                (self.configured.steps(train), reason)
-            }
+            None => (self.configured.steps(train), false),
+        };
+        let reason = match self.configured.compares_documents() {
+            true => long_queries(train, has_cutoff),
+            false => many_features(train),
         };
         Ok(TrainingTime { seconds: steps / SPEED, reason })
     }
+}
+
+fn long_queries(train: &Dataset, has_cutoff: bool) -> String {
+    let longest = train.queries().map(|query| query.len()).max().unwrap_or(0);
+    let cutoff = if has_cutoff { "set the cutoff `k`, " } else { "" };
+    format!(
+        "it compares the documents of a query with each other, and the longest query has {longest}; {cutoff}train on \
+         fewer documents per query, or use rank-net, list-net or rank-svm, whose time grows with the number of documents"
+    )
+}
+
+fn many_features(train: &Dataset) -> String {
+    format!(
+        "its time grows with the number of features, and there are {}; leave some out, or use rank-svm or list-net, \
+         whose time grows with the values that are not 0",
+        train.width()
+    )
 }
 
 fn in_words(seconds: f64) -> String {
@@ -91,9 +99,17 @@ mod tests {
             assert!(said.contains("the longest query has 100000") && said.contains("list-net"), "{said}");
             assert_eq!(said.contains("cutoff `k`"), learner != "soft-rank", "{said}");
         }
-        for learner in ["rank-net", "list-net", "mle", "approx-ndcg", "rank-svm", "lambda-mart", "svm-map"] {
+        for learner in
+            ["rank-net", "list-net", "mle", "approx-ndcg", "rank-svm", "lambda-mart", "svm-map", "frank"]
+        {
             assert_eq!(forecast(learner, &long), None, "{learner}");
         }
+        let labels: Vec<f32> = (0..100_000).map(|i| i as f32).collect();
+        let many_labels = Dataset::dense(vec![1.0; 100_000], 1, labels, &[100_000]).unwrap();
+        assert!(forecast("frank", &many_labels).unwrap().contains("the longest query has 100000"));
+        let labels: Vec<f32> = (0..400_000).map(|i| (i % 2) as f32).collect();
+        let short = Dataset::dense(vec![1.0; 400_000], 1, labels, &[2; 200_000]).unwrap();
+        assert_eq!(forecast("frank", &short), None);
         let wide = Features::Sparse {
             width: 50_000,
             starts: (0..=4000).map(|i| 40 * i).collect(),

@@ -1,5 +1,7 @@
 //! Solvers: minimisation over the weights of a linear model. They are independent of ranking.
 
+mod ascent;
+mod block;
 mod bundle;
 mod certified;
 mod conjugate_gradient;
@@ -17,6 +19,7 @@ mod slope;
 mod threshold_risk;
 mod units;
 
+pub use ascent::{BlockAscent, QueryPlanes};
 pub use bundle::Bundle;
 pub use certified::CertifiedFit;
 pub use conjugate_gradient::conjugate_gradient;

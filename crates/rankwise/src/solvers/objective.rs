@@ -159,6 +159,33 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
         self.units.in_data_units(w)
     }
 
+    /// The number of weights.
+    pub(super) fn width(&self) -> usize {
+        self.data.width()
+    }
+
+    /// The number of queries that are not skipped.
+    pub(super) fn len(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// One of these queries.
+    pub(super) fn query(&self, place: usize) -> Query<'a> {
+        self.data.query(self.queries[place])
+    }
+
+    /// Its weight in the mean, `v_q / Σ v`.
+    pub(super) fn share(&self, place: usize) -> f64 {
+        self.query(place).weight() / self.total
+    }
+
+    /// Its loss at these scores, and the slope by them.
+    pub(super) fn loss_of(&self, place: usize, scores: &[f64], slope: &mut [f64]) -> f64 {
+        let query = self.query(place);
+        let scored = ScoredQuery { labels: query.labels(), scores, seed: self.seed(query) };
+        self.loss.value_and_gradient(scored, slope)
+    }
+
     /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each piece of the queries. `each` is
     /// called with an index into `self.queries`, the query and its scores `X_q·w`; it sets its last argument to `g_q`
     /// and returns `f_q`. The pieces are the same for any number of threads.
@@ -172,11 +199,11 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
             let (mut value, mut gradient) = (0.0, vec![0.0; w.len()]);
             let (mut scores, mut slopes) = (Vec::new(), Vec::new());
             for place in places {
-                let query = self.data.query(self.queries[place]);
+                let query = self.query(place);
                 scores.resize(query.len(), 0.0);
                 slopes.resize(query.len(), 0.0);
                 query.dot(&w, &mut scores);
-                let share = query.weight() / self.total;
+                let share = self.share(place);
                 value += share * each(place, query, &scores, &mut slopes);
                 slopes.iter_mut().for_each(|s| *s *= share);
                 query.add_transposed_dot(&slopes, &mut gradient);
@@ -209,10 +236,7 @@ impl<L: QueryLoss> Objective for LinearRisk<'_, L> {
     }
 
     fn by_term(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
-        self.over_queries(w, |_, query, scores, slopes| {
-            let scored = ScoredQuery { labels: query.labels(), scores, seed: self.seed(query) };
-            self.loss.value_and_gradient(scored, slopes)
-        })
+        self.over_queries(w, |place, _, scores, slopes| self.loss_of(place, scores, slopes))
     }
 }
 

@@ -10,6 +10,7 @@
 //! positions of documents with its gain. The hinge is still convex and an upper bound on Δ of the ranking by scores,
 //! because that ranking has the largest `Σ A·s`.
 
+use super::few::{FEW, best_order};
 use super::placing::Placing;
 use super::{FeatureMap, LossAugmentedArgmax};
 use crate::card::Card;
@@ -83,26 +84,43 @@ impl DormSearch {
         labels.iter().map(|&label| self.gain.of(label, self.threshold)).collect()
     }
 
+    /// The weight A of a position.
+    fn pull(&self, place: usize) -> f64 {
+        if self.cut_off == 0 || place < self.cut_off { ((1 + place) as f64).powf(-self.decay) } else { 0.0 }
+    }
+
     /// The weights A of the positions that have one, for `n` documents.
     pub(crate) fn pulls(&self, n: usize) -> Vec<f64> {
-        (0..cut(self.cut_off, n)).map(|place| ((1 + place) as f64).powf(-self.decay)).collect()
+        (0..cut(self.cut_off, n)).map(|place| self.pull(place)).collect()
     }
 
-    /// The discounts of the positions, and the ideal DCG of these gains.
-    fn discounts(&self, gains: &[f64]) -> (Vec<f64>, f64) {
-        let discounts: Vec<f64> =
-            (0..cut(self.k, gains.len())).map(|place| self.discount.at(place)).collect();
-        let mut best = gains.to_vec();
-        best.sort_by(|a, b| b.total_cmp(a));
-        let ideal = discounts.iter().zip(&best).map(|(d, g)| d * g).sum();
-        (discounts, ideal)
+    /// The discount of a position.
+    fn discount(&self, place: usize) -> f64 {
+        if self.k == 0 || place < self.k { self.discount.at(place) } else { 0.0 }
     }
 
-    fn placing(&self, query: ScoredQuery<'_>) -> Placing {
+    /// The ideal DCG of these gains, which it sorts.
+    fn ideal(&self, gains: &mut [f64]) -> f64 {
+        gains.sort_by(|a, b| b.total_cmp(a));
+        gains
+            .iter()
+            .take(cut(self.k, gains.len()))
+            .enumerate()
+            .map(|(place, g)| self.discount(place) * g)
+            .sum()
+    }
+
+    /// The ranking with the largest loss plus score lead.
+    fn worst(&self, query: ScoredQuery<'_>) -> Vec<u32> {
+        let n = query.labels.len();
         let mut gains = self.gains(query.labels);
-        let (discounts, ideal) = self.discounts(&gains);
+        let ideal = self.ideal(&mut gains.clone());
         gains.iter_mut().for_each(|gain| *gain /= ideal);
-        Placing::new(query, &gains, self.pulls(gains.len()), discounts)
+        if n <= FEW {
+            return best_order(query, &gains, |place| self.pull(place), |place| self.discount(place));
+        }
+        let discounts = (0..cut(self.k, n)).map(|place| self.discount(place)).collect();
+        Placing::new(query, &gains, self.pulls(n), discounts).solve()
     }
 }
 
@@ -119,15 +137,14 @@ impl LossAugmentedArgmax for DormSearch {
     }
 
     fn task_loss(&self, labels: &[f32], ranking: &Ranking) -> f64 {
-        let gains = self.gains(labels);
-        let (discounts, ideal) = self.discounts(&gains);
-        let gained: f64 = discounts.iter().zip(ranking.order()).map(|(w, &d)| w * gains[d as usize]).sum();
-        1.0 - gained / ideal
+        let mut gains = self.gains(labels);
+        let shown = ranking.order().iter().take(cut(self.k, labels.len())).enumerate();
+        let gained: f64 = shown.map(|(place, &d)| self.discount(place) * gains[d as usize]).sum();
+        1.0 - gained / self.ideal(&mut gains)
     }
 
     fn has_signal(&self, labels: &[f32]) -> bool {
-        let gains = self.gains(labels);
-        gains.iter().any(|gain| *gain != gains[0])
+        labels.iter().any(|&label| self.class_of(label) != self.class_of(labels[0]))
     }
 
     fn class_of(&self, label: f32) -> f64 {
@@ -135,6 +152,6 @@ impl LossAugmentedArgmax for DormSearch {
     }
 
     fn argmax(&self, query: ScoredQuery<'_>) -> Option<Ranking> {
-        self.has_signal(query.labels).then(|| Ranking::from_order(self.placing(query).solve()))
+        self.has_signal(query.labels).then(|| Ranking::from_order(self.worst(query)))
     }
 }

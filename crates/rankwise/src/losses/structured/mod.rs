@@ -12,6 +12,7 @@
 mod assignment;
 mod auc;
 mod dorm;
+mod few;
 mod map;
 mod merge;
 mod mrr;

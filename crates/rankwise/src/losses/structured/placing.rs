@@ -21,6 +21,11 @@ use crate::losses::ScoredQuery;
 /// The maximum number of states of the dynamic program, to limit its memory.
 const MAX_STATES: f64 = 16e6;
 
+/// Sorts documents by decreasing score; ties keep their order.
+pub(super) fn score_order(documents: &mut [u32], scores: &[f64]) {
+    documents.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
+}
+
 /// The documents of one query and the weights of its positions.
 pub(super) struct Placing {
     /// Documents by decreasing score, ties in input order.
@@ -46,7 +51,7 @@ impl Placing {
     pub(super) fn new(query: ScoredQuery<'_>, gain: &[f64], pull: Vec<f64>, discounts: Vec<f64>) -> Placing {
         let score = |d: u32| query.scores[d as usize];
         let mut documents: Vec<u32> = (0..gain.len() as u32).collect();
-        documents.sort_by(|&a, &b| score(b).total_cmp(&score(a)));
+        score_order(&mut documents, query.scores);
         let scores = documents.iter().map(|&d| score(d) - score(documents[0])).collect();
         let mut gains = gain.to_vec();
         gains.sort_by(f64::total_cmp);

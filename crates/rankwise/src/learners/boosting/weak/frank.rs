@@ -17,7 +17,7 @@
 //! away, where hopeless pairs are given up: a line search learns worse rankings.)
 
 use super::finder::{Finder, Rule};
-use super::pairs::{CrossTerms, Graded, PairTerms, Side, add_up_across_without_gains};
+use super::pairs::{CrossTerms, Graded, PairScratch, PairTerms, Separated};
 use super::screen::{Bend, Screen};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
 use crate::card::Card;
@@ -63,10 +63,18 @@ impl Learner for FRank {
         citations: &["tsai2007frank"],
     };
     const CONTINUES: bool = true;
+    const COMPARES_DOCUMENTS: bool = true;
 
     fn check(&self) -> Result<()> {
         check_fraction(self.validation_fraction)?;
         self.weak.check()
+    }
+
+    /// The gradient takes every pair, and so do three sums for each finalist, which separates about half of the pairs.
+    fn steps(&self, train: &Dataset) -> f64 {
+        let passes = 1.0 + 1.5 * FINALISTS as f64;
+        let pairs = train.queries().map(|q| Graded::new(q.labels(), |_| 0.0).single_pairs()).sum::<f64>();
+        self.weak.iterations as f64 * passes * pairs
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
@@ -101,41 +109,43 @@ impl<'a> Fidelity<'a> {
         Fidelity { data, queries, weights }
     }
 
-    /// The documents of each query on both sides of a rule.
-    fn sides(&self, scores: &[f64], chosen: &[bool]) -> Vec<[Side; 2]> {
-        let sides = |q: usize| {
+    /// The weighted sums of `each` over the queries whose documents a rule separates; other queries add nothing.
+    fn across<const K: usize>(
+        &self,
+        scores: &[f64],
+        chosen: &[bool],
+        each: impl Fn(&mut Separated<'_>) -> [f64; K] + Sync,
+    ) -> [f64; K] {
+        let of_query = |scratch: &mut PairScratch, q: usize| {
             let range = self.data.query(q).range();
-            self.queries[q].sides(&scores[range.clone()], &chosen[range])
+            let chosen = &chosen[range.clone()];
+            let is_separated = self.weights[q] > 0.0 && chosen.iter().any(|c| *c != chosen[0]);
+            is_separated.then(|| each(&mut self.queries[q].separate(&scores[range], chosen, scratch)))
         };
-        parallel::map(0..self.queries.len(), sides)
-    }
-
-    /// Two sums over the pairs that a rule separates, with `ahead` added to the scores of the selected side.
-    fn across<T: CrossTerms + Sync>(&self, sides: &[[Side; 2]], ahead: f64, terms: &T) -> (f64, f64) {
-        let sums: Vec<(f64, f64)> =
-            parallel::map(sides, |sides| add_up_across_without_gains(sides, ahead, terms));
-        let weighed = sums.iter().zip(&self.weights);
-        weighed.fold((0.0, 0.0), |(a, b), (sum, w)| (a + w * sum.0, b + w * sum.1))
-    }
-
-    /// `½ ln(W₊/W₋)` of a rule.
-    fn step_along(&self, sides: &[[Side; 2]]) -> f64 {
-        let (right, wrong) = self.across(sides, 0.0, &Pull);
-        match right > 0.0 || wrong > 0.0 {
-            true => (0.5 * (right / wrong).ln()).clamp(-MAX_STEP, MAX_STEP),
-            false => 0.0,
-        }
+        let sums = parallel::map_with(0..self.queries.len(), PairScratch::default, of_query);
+        let weighed = sums.into_iter().zip(&self.weights).filter_map(|(sums, w)| Some((sums?, w)));
+        weighed.fold([0.0; K], |all, (sums, w)| std::array::from_fn(|k| all[k] + w * sums[k]))
     }
 
     /// The step of a rule, and how much the loss falls with it.
     fn outcome(&self, scores: &[f64], rule: &Rule) -> (f64, f64) {
-        let sides = self.sides(scores, &rule.chosen);
-        let step = self.step_along(&sides);
-        let loss = |ahead: f64| {
-            let (right, wrong) = self.across(&sides, ahead, &Loss);
-            right + wrong
-        };
-        (step, loss(0.0) - loss(step))
+        let loss = |separated: &mut Separated<'_>, ahead: f64| separated.add_up_without_gains(ahead, &Loss);
+        let [right, wrong, right_loss, wrong_loss] = self.across(scores, &rule.chosen, |separated| {
+            let (right, wrong) = separated.add_up_without_gains(0.0, &Pull);
+            let (right_loss, wrong_loss) = loss(separated, 0.0);
+            [right, wrong, right_loss, wrong_loss]
+        });
+        let step = step_of(right, wrong);
+        let after = self.across(scores, &rule.chosen, |separated| loss(separated, step).into());
+        (step, (right_loss + wrong_loss) - (after[0] + after[1]))
+    }
+}
+
+/// `½ ln(W₊/W₋)` of a rule that orders pairs of these weights right and wrong.
+fn step_of(right: f64, wrong: f64) -> f64 {
+    match right > 0.0 || wrong > 0.0 {
+        true => (0.5 * (right / wrong).ln()).clamp(-MAX_STEP, MAX_STEP),
+        false => 0.0,
     }
 }
 
@@ -143,15 +153,15 @@ impl WeakTarget for Fidelity<'_> {
     const OBJECTIVE: &'static str = "fidelity loss of pairs";
 
     fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64 {
-        let losses: Vec<f64> =
-            parallel::map(by_query(self.data, worths).into_iter().enumerate(), |(q, worths)| {
-                let (graded, weight) = (&self.queries[q], self.weights[q]);
-                let scores = &scores[self.data.query(q).range()];
-                let loss = graded.add_up_without_gains(scores, &Pull, worths);
-                worths.iter_mut().for_each(|w| *w *= weight);
-                loss * weight
-            });
-        losses.iter().sum()
+        let of_query = |scratch: &mut PairScratch, (q, worths): (usize, &mut [f64])| {
+            let (graded, weight) = (&self.queries[q], self.weights[q]);
+            let scores = &scores[self.data.query(q).range()];
+            let loss = graded.add_up_without_gains(scores, &Pull, worths, scratch);
+            worths.iter_mut().for_each(|w| *w *= weight);
+            loss * weight
+        };
+        let queries = by_query(self.data, worths).into_iter().enumerate();
+        parallel::map_with(queries, PairScratch::default, of_query).iter().sum()
     }
 
     fn next_rule(
@@ -173,7 +183,9 @@ impl WeakTarget for Fidelity<'_> {
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        self.step_along(&self.sides(scores, chosen))
+        let [right, wrong] =
+            self.across(scores, chosen, |separated| separated.add_up_without_gains(0.0, &Pull).into());
+        step_of(right, wrong)
     }
 
     fn informed_queries(&self) -> usize {

@@ -18,7 +18,7 @@
 //! limited, and M still never rises. `N − D = Σ_i w_i h_i` with `w_i = Σ_j θ_ij (g_i − g_j)`, the worths by
 //! which rules are searched. Documents with the same label cancel out in w and add a constant to M.
 
-use super::pairs::{CrossTerms, Graded, PairTerms, add_up_across};
+use super::pairs::{CrossTerms, Graded, PairScratch, PairTerms};
 use super::{MAX_STEP, Weak, WeakRounds, WeakTarget, fit};
 use crate::card::Card;
 use crate::data::Dataset;
@@ -131,13 +131,13 @@ impl<'a> Bound<'a> {
 
 impl Bound<'_> {
     /// N and D of one query.
-    fn across(&self, q: usize, scores: &[f64], chosen: &[bool]) -> (f64, f64) {
+    fn across(&self, q: usize, scores: &[f64], chosen: &[bool], scratch: &mut PairScratch) -> (f64, f64) {
         let inside = chosen.iter().filter(|is_in| **is_in).count();
         let pairs = inside as f64 * (chosen.len() - inside) as f64;
         if is_worthwhile(pairs, scores.iter().copied()) {
             return across_of_many(&self.queries[q], scores, chosen);
         }
-        add_up_across(&self.queries[q].sides(scores, chosen), 0.0, &Terms)
+        self.queries[q].separate(scores, chosen, scratch).add_up(0.0, &Terms)
     }
 }
 
@@ -192,20 +192,20 @@ impl WeakTarget for Bound<'_> {
     const OBJECTIVE: &'static str = "M";
 
     fn worths(&mut self, scores: &[f64], worths: &mut [f64]) -> f64 {
-        let values: Vec<f64> =
-            parallel::map(by_query(self.data, worths).into_iter().enumerate(), |(q, worths)| {
-                let (graded, share) = (&self.queries[q], self.shares[q]);
-                let scores = &scores[self.data.query(q).range()];
-                let per_grade = graded.pairs() / graded.grades().count() as f64;
-                let value = if is_worthwhile(per_grade, scores.iter().copied()) {
-                    worths_of_many(graded, scores, worths)
-                } else {
-                    graded.add_up(scores, &Terms, worths)
-                };
-                worths.iter_mut().for_each(|w| *w *= share);
-                share * (value + graded.gain_within_grades())
-            });
-        values.iter().sum()
+        let of_query = |scratch: &mut PairScratch, (q, worths): (usize, &mut [f64])| {
+            let (graded, share) = (&self.queries[q], self.shares[q]);
+            let scores = &scores[self.data.query(q).range()];
+            let per_grade = graded.pairs() / graded.grades().count() as f64;
+            let value = if is_worthwhile(per_grade, scores.iter().copied()) {
+                worths_of_many(graded, scores, worths)
+            } else {
+                graded.add_up(scores, &Terms, worths, scratch)
+            };
+            worths.iter_mut().for_each(|w| *w *= share);
+            share * (value + graded.gain_within_grades())
+        };
+        let queries = by_query(self.data, worths).into_iter().enumerate();
+        parallel::map_with(queries, PairScratch::default, of_query).iter().sum()
     }
 
     fn sample(&self, round: u64, worths: &[f64]) -> Option<Vec<f64>> {
@@ -231,12 +231,13 @@ impl WeakTarget for Bound<'_> {
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let sums: Vec<(f64, f64)> = parallel::map(0..self.queries.len(), |q| {
+        let of_query = |scratch: &mut PairScratch, q: usize| {
             let range = self.data.query(q).range();
             let (scores, chosen) = (&scores[range.clone()], &chosen[range]);
-            let (raised, lowered) = self.across(q, scores, chosen);
+            let (raised, lowered) = self.across(q, scores, chosen, scratch);
             (self.shares[q] * raised, self.shares[q] * lowered)
-        });
+        };
+        let sums = parallel::map_with(0..self.queries.len(), PairScratch::default, of_query);
         let (raised, lowered) = sums.iter().fold((0.0, 0.0), |(n, d), sum| (n + sum.0, d + sum.1));
         match (raised > 0.0, lowered > 0.0) {
             (true, true) => 0.5 * (raised / lowered).ln(),
@@ -293,9 +294,11 @@ mod tests {
         for range in [0.0, 3.0, 200.0] {
             let scores: Vec<f64> = (0..200).map(|_| range * random.random::<f64>()).collect();
             let (mut rows, mut many) = (vec![0.0; 200], vec![0.0; 200]);
-            near(graded.add_up(&scores, &Terms, &mut rows), worths_of_many(&graded, &scores, &mut many));
+            let scratch = &mut PairScratch::default();
+            let total = graded.add_up(&scores, &Terms, &mut rows, scratch);
+            near(total, worths_of_many(&graded, &scores, &mut many));
             rows.iter().zip(&many).for_each(|(a, b)| near(*a, *b));
-            let rows = add_up_across(&graded.sides(&scores, &chosen), 0.0, &Terms);
+            let rows = graded.separate(&scores, &chosen, scratch).add_up(0.0, &Terms);
             let many = across_of_many(&graded, &scores, &chosen);
             near(rows.0, many.0);
             near(rows.1, many.1);

@@ -6,9 +6,10 @@
 //! lanes, so the result is the same for vectors of any width.
 //!
 //! Millions of pairs whose terms depend on z alone are summed in time linear in the number of documents instead
-//! ([`smooth_sums`]).
+//! ([`smooth_sums`]): those between the lower and the upper half of the labels, then those within each half, and so on
+//! until few pairs are left.
 
-use crate::losses::smooth_sums::{is_worthwhile, smooth_sums};
+use crate::losses::smooth_sums::{MANY_PAIRS, is_worthwhile, smooth_sums};
 use crate::sums::add_up;
 use pulp::{Arch, NullaryFnOnce};
 use std::ops::Range;
@@ -80,67 +81,99 @@ impl Graded {
 
     /// Sums `terms` over all pairs with different labels: the gradient of each document, in the order of the
     /// query, and the total.
-    pub(super) fn add_up<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
-        let side = self.all(scores);
-        let n = self.order.len();
-        let mut sums = Sums { own: vec![0.0; n], others: vec![0.0; n], buffers: Buffers::new(n), total: 0.0 };
-        Arch::new().dispatch(AddUp { side: &side, terms, sums: &mut sums });
+    pub(super) fn add_up<T: PairTerms>(
+        &self,
+        scores: &[f64],
+        terms: &T,
+        pulls: &mut [f64],
+        scratch: &mut PairScratch,
+    ) -> f64 {
+        let PairScratch { sides: [side, _], sums } = scratch;
+        self.fill(side, scores, |_| true);
+        sums.clear(self.order.len());
+        let labels = 0..self.starts.len() - 1;
+        Arch::new().dispatch(AddUp { side, labels, terms, sums });
+        self.put(sums, pulls)
+    }
+
+    /// The same in the way that takes less time. The terms must not depend on gains, and be constant for documents far
+    /// apart.
+    pub(super) fn add_up_without_gains<T: PairTerms>(
+        &self,
+        scores: &[f64],
+        terms: &T,
+        pulls: &mut [f64],
+        scratch: &mut PairScratch,
+    ) -> f64 {
+        let PairScratch { sides: [side, _], sums } = scratch;
+        self.fill(side, scores, |_| true);
+        sums.clear(self.order.len());
+        self.add_up_labels(0..self.starts.len() - 1, side, terms, sums);
+        self.put(sums, pulls)
+    }
+
+    /// About how many pairs [`add_up_without_gains`](Graded::add_up_without_gains) takes one by one.
+    pub(super) fn single_pairs(&self) -> f64 {
+        self.single_pairs_within(0..self.starts.len() - 1)
+    }
+
+    fn single_pairs_within(&self, labels: Range<usize>) -> f64 {
+        let Some(middle) = middle(labels.clone(), |label| self.starts[label]) else { return 0.0 };
+        let [from, half, to] = [labels.start, middle, labels.end].map(|label| self.starts[label] as f64);
+        if (half - from) * (to - half) >= MANY_PAIRS {
+            return self.single_pairs_within(labels.start..middle)
+                + self.single_pairs_within(middle..labels.end);
+        }
+        let starts = &self.starts[labels.start..=labels.end];
+        starts.windows(2).map(|grade| (grade[0] as f64 - from) * (grade[1] - grade[0]) as f64).sum()
+    }
+
+    /// Adds the pairs within a range of labels to the sums.
+    fn add_up_labels<T: PairTerms>(&self, labels: Range<usize>, side: &Side, terms: &T, sums: &mut Sums) {
+        let Some(middle) = middle(labels.clone(), |label| side.starts[label]) else { return };
+        let [from, half, to] = [labels.start, middle, labels.end].map(|label| side.starts[label]);
+        let pairs = (half - from) as f64 * (to - half) as f64;
+        if !is_worthwhile(pairs, side.scores[from..to].iter().copied()) {
+            return Arch::new().dispatch(AddUp { side, labels, terms, sums });
+        }
+        add_up_many(side, from..half, half..to, terms, sums);
+        self.add_up_labels(labels.start..middle, side, terms, sums);
+        self.add_up_labels(middle..labels.end, side, terms, sums);
+    }
+
+    /// The gradient of each document, in the order of the query; returns the total.
+    fn put(&self, sums: &Sums, pulls: &mut [f64]) -> f64 {
         for ((&d, own), others) in self.order.iter().zip(&sums.own).zip(&sums.others) {
             pulls[d as usize] = own - others;
         }
         sums.total
     }
 
-    /// The same for many documents, in linear time for each label. The terms must not depend on gains, and
-    /// be constant for documents far apart.
-    fn add_up_many<T: PairTerms>(&self, scores: &[f64], terms: &T, pulls: &mut [f64]) -> f64 {
-        let of = |behind: f64| <[f64; 2]>::from(terms.of(behind.clamp(-FURTHEST, FURTHEST).exp(), 0.0, 0.0));
-        let sorted: Vec<f64> = self.order.iter().map(|&d| scores[d as usize]).collect();
-        let negative: Vec<f64> = sorted.iter().map(|score| -score).collect();
-        let mut total = 0.0;
-        pulls.fill(0.0);
-        for grade in self.starts.windows(2) {
-            let (worse, better) = (0..grade[0], grade[0]..grade[1]);
-            let of_better = smooth_sums(masses(&sorted[worse.clone()]), &sorted[better.clone()], of);
-            let of_worse = smooth_sums(masses(&negative[better.clone()]), &negative[worse.clone()], of);
-            for (d, [pull, term]) in self.order[better].iter().zip(of_better) {
-                pulls[*d as usize] += pull;
-                total += term;
-            }
-            for (d, [pull, _]) in self.order[worse].iter().zip(of_worse) {
-                pulls[*d as usize] -= pull;
-            }
-        }
-        total
-    }
-
-    /// [`add_up`](Graded::add_up) in the way that takes less time. The terms must not depend on gains.
-    pub(super) fn add_up_without_gains<T: PairTerms>(
-        &self,
-        scores: &[f64],
-        terms: &T,
-        pulls: &mut [f64],
-    ) -> f64 {
-        let per_label = self.pairs() / (self.starts.len() - 1).max(1) as f64;
-        match is_worthwhile(per_label, scores.iter().copied()) {
-            true => self.add_up_many(scores, terms, pulls),
-            false => self.add_up(scores, terms, pulls),
-        }
-    }
-
     /// All documents.
-    pub(super) fn all(&self, scores: &[f64]) -> Side {
-        self.side(scores, |_| true)
+    pub(super) fn all<'s>(&self, scores: &[f64], scratch: &'s mut PairScratch) -> &'s Side {
+        self.fill(&mut scratch.sides[0], scores, |_| true);
+        &scratch.sides[0]
     }
 
     /// The selected documents and the others.
-    pub(super) fn sides(&self, scores: &[f64], chosen: &[bool]) -> [Side; 2] {
-        [self.side(scores, |d| chosen[d as usize]), self.side(scores, |d| !chosen[d as usize])]
+    pub(super) fn separate<'s>(
+        &self,
+        scores: &[f64],
+        chosen: &[bool],
+        scratch: &'s mut PairScratch,
+    ) -> Separated<'s> {
+        let PairScratch { sides, sums } = scratch;
+        self.fill(&mut sides[0], scores, |d| chosen[d as usize]);
+        self.fill(&mut sides[1], scores, |d| !chosen[d as usize]);
+        sums.buffers.grow(self.order.len());
+        Separated { sides, buffers: &mut sums.buffers }
     }
 
-    fn side(&self, scores: &[f64], is_in: impl Fn(u32) -> bool) -> Side {
+    fn fill(&self, side: &mut Side, scores: &[f64], is_in: impl Fn(u32) -> bool) {
         let (low, high) = scores.iter().fold((f64::MAX, f64::MIN), |(l, h), &s| (l.min(s), h.max(s)));
-        let mut side = Side { is_wide: high - low > WIDEST, ..Side::default() };
+        side.is_wide = high - low > WIDEST;
+        [&mut side.scores, &mut side.gains, &mut side.powers].into_iter().for_each(Vec::clear);
+        side.starts.clear();
         side.starts.push(0);
         for grade in self.starts.windows(2) {
             for at in (grade[0]..grade[1]).filter(|&at| is_in(self.order[at])) {
@@ -150,9 +183,45 @@ impl Graded {
             side.starts.push(side.scores.len());
         }
         if !side.is_wide {
-            side.powers = side.scores.iter().map(|s| (s - high).exp()).collect();
+            side.powers.extend(side.scores.iter().map(|s| (s - high).exp()));
         }
-        side
+    }
+}
+
+/// Memory that the sums over one query after another share.
+#[derive(Debug, Default)]
+pub(super) struct PairScratch {
+    sides: [Side; 2],
+    sums: Sums,
+}
+
+/// The label that divides the documents of a range of labels into two parts of about equal size; `None` if there are fewer
+/// than two labels. `before` is the number of documents with lower labels.
+fn middle(labels: Range<usize>, before: impl Fn(usize) -> usize) -> Option<usize> {
+    let ends = before(labels.start) + before(labels.end);
+    let last = labels.end.checked_sub(1).filter(|last| *last > labels.start)?;
+    Some((labels.start + 1..last).find(|&label| 2 * before(label) >= ends).unwrap_or(last))
+}
+
+/// Adds the pairs of two ranges of documents, in time linear in their number.
+fn add_up_many<T: PairTerms>(
+    side: &Side,
+    worse: Range<usize>,
+    better: Range<usize>,
+    terms: &T,
+    sums: &mut Sums,
+) {
+    let of = |behind: f64| <[f64; 2]>::from(terms.of(behind.clamp(-FURTHEST, FURTHEST).exp(), 0.0, 0.0));
+    let negative: Vec<f64> = side.scores[worse.start..better.end].iter().map(|score| -score).collect();
+    let (negative_worse, negative_better) = negative.split_at(worse.len());
+    let of_better = smooth_sums(masses(&side.scores[worse.clone()]), &side.scores[better.clone()], of);
+    let of_worse = smooth_sums(masses(negative_better), negative_worse, of);
+    for (own, [pull, term]) in sums.own[better].iter_mut().zip(of_better) {
+        *own += pull;
+        sums.total += term;
+    }
+    for (sum, [pull, _]) in sums.others[worse].iter_mut().zip(of_worse) {
+        *sum += pull;
     }
 }
 
@@ -194,7 +263,15 @@ impl Side {
 
     /// The documents with the number of their label, ascending.
     pub(super) fn grades(&self) -> impl Iterator<Item = (usize, usize)> {
-        (1..self.starts.len()).flat_map(|g| (self.starts[g - 1]..self.starts[g]).map(move |i| (g - 1, i)))
+        self.grades_within(0..self.starts.len() - 1)
+    }
+
+    fn scores_within(&self, labels: &Range<usize>) -> &[f64] {
+        &self.scores[self.starts[labels.start]..self.starts[labels.end]]
+    }
+
+    fn grades_within(&self, labels: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        labels.flat_map(|g| (self.starts[g]..self.starts[g + 1]).map(move |i| (g, i)))
     }
 }
 
@@ -204,6 +281,7 @@ pub(super) trait PairTerms {
     fn of(&self, z: f64, better_gain: f64, worse_gain: f64) -> (f64, f64);
 }
 
+#[derive(Debug, Default)]
 struct Buffers {
     z: Vec<f64>,
     first: Vec<f64>,
@@ -211,13 +289,17 @@ struct Buffers {
 }
 
 impl Buffers {
-    fn new(n: usize) -> Buffers {
-        Buffers { z: vec![0.0; n], first: vec![0.0; n], second: vec![0.0; n] }
+    /// Makes room for rows of `n` pairs.
+    fn grow(&mut self, n: usize) {
+        for buffer in [&mut self.z, &mut self.first, &mut self.second] {
+            buffer.resize(n.max(buffer.len()), 0.0);
+        }
     }
 }
 
 /// Running sums over pairs. The sum of a row for its own document is kept separately: reading a vector right
 /// after a single element of it was written would stall.
+#[derive(Debug, Default)]
 struct Sums {
     own: Vec<f64>,
     others: Vec<f64>,
@@ -225,9 +307,23 @@ struct Sums {
     total: f64,
 }
 
-/// Sums all rows: a struct, since a plain closure would not be inlined and would use narrow vectors.
+impl Sums {
+    /// Sums of 0 for `n` documents.
+    fn clear(&mut self, n: usize) {
+        for sums in [&mut self.own, &mut self.others] {
+            sums.clear();
+            sums.resize(n, 0.0);
+        }
+        self.buffers.grow(n);
+        self.total = 0.0;
+    }
+}
+
+/// Sums all rows within a range of labels: a struct, since a plain closure would not be inlined and would use narrow
+/// vectors.
 struct AddUp<'a, T> {
     side: &'a Side,
+    labels: Range<usize>,
     terms: &'a T,
     sums: &'a mut Sums,
 }
@@ -237,19 +333,22 @@ impl<T: PairTerms> NullaryFnOnce for AddUp<'_, T> {
 
     #[inline(always)]
     fn call(self) {
-        let AddUp { side, terms, sums } = self;
-        for (grade, i) in side.grades() {
+        let AddUp { side, labels, terms, sums } = self;
+        let from = side.starts[labels.start];
+        for (grade, i) in side.grades_within(labels) {
             let Buffers { z, first, second } = &mut sums.buffers;
-            let worse = side.row(grade, i, z);
-            let (z, first, second) = (&z[..worse], &mut first[..worse], &mut second[..worse]);
-            let (gain, gains) = (side.gains[i], &side.gains[..worse]);
-            for j in 0..worse {
+            let worse = from..side.starts[grade];
+            let m = worse.len();
+            let (z, first, second) = (&mut z[..m], &mut first[..m], &mut second[..m]);
+            side.ratios(i, 0.0, side, worse.clone(), z);
+            let (gain, gains) = (side.gains[i], &side.gains[worse.clone()]);
+            for j in 0..m {
                 (first[j], second[j]) = terms.of(z[j], gain, gains[j]);
             }
-            for (sum, pull) in sums.others[..worse].iter_mut().zip(&*first) {
+            for (sum, pull) in sums.others[worse].iter_mut().zip(&*first) {
                 *sum += pull;
             }
-            sums.own[i] = add_up(first);
+            sums.own[i] += add_up(first);
             sums.total += add_up(second);
         }
     }
@@ -267,33 +366,50 @@ pub(super) trait CrossTerms {
     fn wrong(&self, z: f64, chosen_gain: f64, other_gain: f64) -> (f64, f64);
 }
 
-/// Both terms summed over all pairs of a selected and another document, with `ahead` added to the selected
-/// scores.
-pub(super) fn add_up_across<T: CrossTerms>(
-    [chosen, others]: &[Side; 2],
-    ahead: f64,
-    terms: &T,
-) -> (f64, f64) {
-    let mut across = Across { chosen, others, ahead, terms, buffers: Buffers::new(others.scores.len()) };
-    Arch::new().dispatch(AddAcross(&mut across))
+/// The documents of a query on both sides of a rule.
+pub(super) struct Separated<'s> {
+    /// The selected documents and the others.
+    sides: &'s [Side; 2],
+    buffers: &'s mut Buffers,
 }
 
-/// The same for many documents, in linear time for each label. The terms must not depend on gains, and pairs with equal
-/// labels do not count.
-fn add_up_across_many<T: CrossTerms>([chosen, others]: &[Side; 2], ahead: f64, terms: &T) -> (f64, f64) {
-    let mut sums = (0.0, 0.0);
-    for (own, starts) in chosen.starts.windows(2).zip(others.starts.windows(2)) {
-        let own = &chosen.scores[own[0]..own[1]];
+impl Separated<'_> {
+    /// Both terms summed over all pairs of a selected and another document, with `ahead` added to the selected
+    /// scores.
+    pub(super) fn add_up<T: CrossTerms>(&mut self, ahead: f64, terms: &T) -> (f64, f64) {
+        let labels = 0..self.sides[0].starts.len() - 1;
+        Arch::new().dispatch(AddAcross { sides: self.sides, labels, ahead, terms, buffers: self.buffers })
+    }
+
+    /// The same in the way that takes less time. The terms must not depend on gains, and pairs with equal labels do not
+    /// count.
+    pub(super) fn add_up_without_gains<T: CrossTerms>(&mut self, ahead: f64, terms: &T) -> (f64, f64) {
+        self.add_up_labels(0..self.sides[0].starts.len() - 1, ahead, terms)
+    }
+
+    fn add_up_labels<T: CrossTerms>(&mut self, labels: Range<usize>, ahead: f64, terms: &T) -> (f64, f64) {
+        let sides = self.sides;
+        let before = |label: usize| sides[0].starts[label] + sides[1].starts[label];
+        let Some(middle) = middle(labels.clone(), before) else { return (0.0, 0.0) };
+        let (lower, upper) = (labels.start..middle, middle..labels.end);
+        let [low_chosen, low_others] = sides.each_ref().map(|side| side.scores_within(&lower));
+        let [high_chosen, high_others] = sides.each_ref().map(|side| side.scores_within(&upper));
+        let pairs = (low_chosen.len() * high_others.len() + high_chosen.len() * low_others.len()) as f64;
+        let scores = [low_chosen, low_others, high_chosen, high_others].into_iter().flatten().copied();
+        if !is_worthwhile(pairs, scores) {
+            return Arch::new().dispatch(AddAcross { sides, labels, ahead, terms, buffers: self.buffers });
+        }
         let ratio = |behind: f64| (behind - ahead).clamp(-FURTHEST, FURTHEST).exp();
-        let right = smooth_sums(masses(&others.scores[..starts[0]]), own, |behind| {
+        let right = smooth_sums(masses(low_others), high_chosen, |behind| {
             <[f64; 2]>::from(terms.right(ratio(behind), 0.0, 0.0))
         });
-        let wrong = smooth_sums(masses(&others.scores[starts[1]..]), own, |behind| {
+        let wrong = smooth_sums(masses(high_others), low_chosen, |behind| {
             <[f64; 2]>::from(terms.wrong(ratio(behind), 0.0, 0.0))
         });
-        sums = right.iter().chain(&wrong).fold(sums, |sum, [a, b]| (sum.0 + a, sum.1 + b));
+        let within = [lower, upper].map(|labels| <[f64; 2]>::from(self.add_up_labels(labels, ahead, terms)));
+        let all = right.iter().chain(&wrong).chain(&within);
+        all.fold((0.0, 0.0), |sum, [a, b]| (sum.0 + a, sum.1 + b))
     }
-    sums
 }
 
 /// Documents with these scores, as sources of smooth sums.
@@ -301,50 +417,33 @@ fn masses(scores: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     scores.iter().map(|score| (*score, 1.0))
 }
 
-/// [`add_up_across`] in the way that takes less time. The terms must not depend on gains, and pairs with equal labels do
-/// not count.
-pub(super) fn add_up_across_without_gains<T: CrossTerms>(
-    sides: &[Side; 2],
-    ahead: f64,
-    terms: &T,
-) -> (f64, f64) {
-    let [chosen, others] = sides;
-    let pairs = (chosen.scores.len() * others.scores.len()) as f64 / (chosen.starts.len() - 1) as f64;
-    let scores = chosen.scores.iter().chain(&others.scores).copied();
-    match is_worthwhile(pairs, scores) {
-        true => add_up_across_many(sides, ahead, terms),
-        false => add_up_across(sides, ahead, terms),
-    }
-}
-
-struct Across<'a, T> {
-    chosen: &'a Side,
-    others: &'a Side,
+/// Sums the pairs within a range of labels.
+struct AddAcross<'a, T> {
+    sides: &'a [Side; 2],
+    labels: Range<usize>,
     ahead: f64,
     terms: &'a T,
-    buffers: Buffers,
+    buffers: &'a mut Buffers,
 }
 
-struct AddAcross<'a, 'b, T>(&'a mut Across<'b, T>);
-
-impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, '_, T> {
+impl<T: CrossTerms> NullaryFnOnce for AddAcross<'_, T> {
     type Output = (f64, f64);
 
     #[inline(always)]
     fn call(self) -> (f64, f64) {
-        let Across { chosen, others, ahead, terms, buffers } = self.0;
-        let n = others.scores.len();
+        let AddAcross { sides: [chosen, others], labels, ahead, terms, buffers } = self;
+        let (from, to) = (others.starts[labels.start], others.starts[labels.end]);
         let mut sums = (0.0, 0.0);
-        for (grade, i) in chosen.grades() {
+        for (grade, i) in chosen.grades_within(labels) {
             let gain = chosen.gains[i];
             let (same, above) = (others.starts[grade], others.starts[grade + 1]);
             // Documents without gain have equal gains, so their pairs do not count.
             let right = if T::SAME && gain != 0.0 { above } else { same };
-            for (range, is_right) in [(0..right, true), (above..n, false)] {
+            for (range, is_right) in [(from..right, true), (above..to, false)] {
                 let m = range.len();
                 let Buffers { z, first, second } = &mut *buffers;
                 let (z, first, second) = (&mut z[..m], &mut first[..m], &mut second[..m]);
-                chosen.ratios(i, *ahead, others, range.clone(), z);
+                chosen.ratios(i, ahead, others, range.clone(), z);
                 let gains = &others.gains[range];
                 if is_right {
                     for j in 0..m {
@@ -367,6 +466,7 @@ mod tests {
     use super::*;
     use crate::rng;
     use rand::RngExt;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Terms that are constant for documents far apart, as exponents are limited.
     struct Bounded;
@@ -391,26 +491,57 @@ mod tests {
 
     #[test]
     fn both_ways_of_summing_agree() {
-        let mut random = rng::stream(5, &[]);
-        let labels: Vec<f32> = (0..300).map(|_| random.random_range(0..4) as f32).collect();
-        let chosen: Vec<bool> = (0..300).map(|_| random.random()).collect();
-        let graded = Graded::new(&labels, |_| 0.0);
-        let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{b} for {a}");
-        for range in [0.0, 3.0, 200.0, 500.0] {
-            let scores: Vec<f64> = (0..300).map(|_| range * random.random::<f64>()).collect();
-            let [mut rows, mut many] = [(); 2].map(|()| vec![f64::NAN; 300]);
-            near(
-                graded.add_up(&scores, &Bounded, &mut rows),
-                graded.add_up_many(&scores, &Bounded, &mut many),
-            );
-            rows.iter().zip(&many).for_each(|(a, b)| near(*a, *b));
-            let sides = graded.sides(&scores, &chosen);
-            for ahead in [0.0, 1.5, -5.0] {
-                let rows = add_up_across(&sides, ahead, &Bounded);
-                let many = add_up_across_many(&sides, ahead, &Bounded);
-                near(rows.0, many.0);
-                near(rows.1, many.1);
+        // Enough documents for sums between halves; with as many labels, also within them.
+        for (documents, labels, ranges) in
+            [(300, 4, [0.0, 500.0]), (6000, 4, [3.0, 60.0]), (6000, 6000, [3.0, 60.0])]
+        {
+            let mut random = rng::stream(5, &[]);
+            let grade = |_| random.random_range(0..labels) as f32;
+            let graded = Graded::new(&(0..documents).map(grade).collect::<Vec<f32>>(), |_| 0.0);
+            let chosen: Vec<bool> = (0..documents).map(|_| random.random()).collect();
+            let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{b} for {a}");
+            for range in ranges {
+                let scores: Vec<f64> = (0..documents).map(|_| range * random.random::<f64>()).collect();
+                let [mut rows, mut many] = [(); 2].map(|()| vec![f64::NAN; documents]);
+                let scratch = &mut PairScratch::default();
+                near(
+                    graded.add_up(&scores, &Bounded, &mut rows, scratch),
+                    graded.add_up_without_gains(&scores, &Bounded, &mut many, scratch),
+                );
+                rows.iter().zip(&many).for_each(|(a, b)| near(*a, *b));
+                let mut separated = graded.separate(&scores, &chosen, scratch);
+                for ahead in [1.5, -5.0] {
+                    let rows = separated.add_up(ahead, &Bounded);
+                    let many = separated.add_up_without_gains(ahead, &Bounded);
+                    near(rows.0, many.0);
+                    near(rows.1, many.1);
+                }
             }
         }
+    }
+
+    /// Counts the pairs whose terms are computed.
+    #[derive(Default)]
+    struct Counted(AtomicUsize);
+
+    impl PairTerms for Counted {
+        fn of(&self, z: f64, _: f64, _: f64) -> (f64, f64) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            (z / (1.0 + z), 0.0)
+        }
+    }
+
+    #[test]
+    fn thousands_of_labels_do_not_take_a_step_per_pair() {
+        let labels: Vec<f32> = (0..20_000).map(|i| i as f32).collect();
+        let graded = Graded::new(&labels, |_| 0.0);
+        let scores: Vec<f64> = (0..20_000).map(|i| f64::from(i % 101) / 50.0).collect();
+        let counted = Counted::default();
+        let mut pulls = vec![0.0; labels.len()];
+        graded.add_up_without_gains(&scores, &counted, &mut pulls, &mut PairScratch::default());
+        let steps = counted.0.into_inner() as f64;
+        assert!(steps < 0.2 * graded.pairs(), "{steps} steps for {} pairs", graded.pairs());
+        let expected = graded.single_pairs();
+        assert!(expected <= steps && steps < 1.1 * expected, "{steps} steps, {expected} expected");
     }
 }

@@ -17,7 +17,7 @@
 
 use super::MAX_STEP;
 use super::finder::{Finder, Rule};
-use super::pairs::{Graded, Side};
+use super::pairs::{Graded, PairScratch, Side};
 use crate::data::Dataset;
 use crate::parallel;
 use crate::sums::{LANES, add_up};
@@ -105,6 +105,7 @@ impl<B: Bend> Screen<'_, B> {
         let chunk = self.queries.len().div_ceil(PIECES).max(1);
         let pieces: Vec<Vec<CodeSums>> = parallel::map(0..self.queries.len().div_ceil(chunk), |piece| {
             let mut sums = vec![CodeSums::default(); length];
+            let (mut scratch, mut query) = (PairScratch::default(), QuerySums::default());
             let queries = piece * chunk..self.queries.len().min((piece + 1) * chunk);
             // Rows are numbered across the queries of a piece.
             let mut row = round as usize;
@@ -112,8 +113,8 @@ impl<B: Bend> Screen<'_, B> {
                 let (here, graded) = (self.data.query(q).range(), &self.queries[q]);
                 let next = row + graded.rows();
                 if next / every > row / every {
-                    let mut query = QuerySums::new(binned, compared, graded, here.start);
-                    let side = &graded.all(&scores[here]);
+                    query.begin(binned, compared, graded, here.start);
+                    let side = graded.all(&scores[here], &mut scratch);
                     let rows = AddRows { side, bend: &self.bend, every, row, sums: &mut query };
                     Arch::new().dispatch(rows);
                     query.spread(compared, self.weights[q], &mut sums);
@@ -221,6 +222,7 @@ impl Candidate {
 }
 
 /// Sums over the pairs of one query. Documents are in ascending order of label.
+#[derive(Default)]
 struct QuerySums {
     documents: usize,
     /// The codes of all documents, feature by feature; −1 for missing values that go left.
@@ -230,12 +232,17 @@ struct QuerySums {
     right: [Vec<f32>; 2],
     /// Of `w` and `w′`, per document: pairs in which it is the better document, minus the others.
     worths: [Vec<f64>; 2],
+    /// Terms of a row: its ratios, weights and slopes, the latter also in single precision.
+    row: [Vec<f64>; 3],
+    single: [Vec<f32>; 3],
 }
 
 impl QuerySums {
-    fn new(binned: &Binned, compared: &[Compared], graded: &Graded, first: usize) -> QuerySums {
-        let documents = graded.order().len();
-        let mut codes = Vec::with_capacity(compared.len() * documents);
+    /// Sums of 0 for the documents of a query, of which the first has this number.
+    fn begin(&mut self, binned: &Binned, compared: &[Compared], graded: &Graded, first: usize) {
+        self.documents = graded.order().len();
+        let codes = &mut self.codes;
+        codes.clear();
         for &Compared { feature, missing_left, .. } in compared {
             let missing = binned.feature(feature).1.missing_code().filter(|_| missing_left);
             codes.extend(graded.order().iter().map(|&d| match binned.code(first + d as usize, feature) {
@@ -243,8 +250,9 @@ impl QuerySums {
                 code => f32::from(code),
             }));
         }
-        let right = [(); 2].map(|()| vec![0.0; codes.len()]);
-        QuerySums { documents, codes, right, worths: [(); 2].map(|()| vec![0.0; documents]) }
+        self.right.iter_mut().for_each(|right| zero(right, codes.len()));
+        self.worths.iter_mut().chain(&mut self.row).for_each(|sums| zero(sums, graded.order().len()));
+        self.single.iter_mut().for_each(|row| zero(row, graded.order().len()));
     }
 
     /// Adds each document's sums to those of its codes.
@@ -260,6 +268,12 @@ impl QuerySums {
             }
         }
     }
+}
+
+/// Overwrites `sums` with `n` zeros.
+fn zero<T: Clone + Default>(sums: &mut Vec<T>, n: usize) {
+    sums.clear();
+    sums.resize(n, T::default());
 }
 
 /// Adds the rows of a query: a struct, since a plain closure would not be inlined and would use narrow
@@ -279,31 +293,37 @@ impl<B: Bend> NullaryFnOnce for AddRows<'_, B> {
     #[inline(always)]
     fn call(self) {
         let AddRows { side, bend, every, mut row, sums } = self;
-        let n = sums.documents;
-        let [mut z, mut exact, mut exact_bend] = [(); 3].map(|()| vec![0.0; n]);
-        let [mut w, mut b, mut kept] = [(); 3].map(|()| vec![0.0f32; n]);
+        let QuerySums {
+            documents: n,
+            codes,
+            right,
+            worths,
+            row: [z, exact, exact_bend],
+            single: [w, b, kept],
+        } = sums;
+        let n = *n;
         for (grade, i) in side.grades().filter(|(grade, _)| *grade > 0) {
             row += 1;
             if !row.is_multiple_of(every) {
                 continue;
             }
-            let m = side.row(grade, i, &mut z);
+            let m = side.row(grade, i, z);
             for j in 0..m {
                 let (weight, slope) = bend.of(z[j]);
                 let counts = f64::from(u8::from(weight > LEAST));
                 (exact[j], exact_bend[j]) = (counts * weight, counts * slope);
                 (w[j], b[j]) = (exact[j] as f32, exact_bend[j] as f32);
             }
-            for (worths, row) in sums.worths.iter_mut().zip([&exact[..m], &exact_bend[..m]]) {
+            for (worths, row) in worths.iter_mut().zip([&exact[..m], &exact_bend[..m]]) {
                 worths.iter_mut().zip(row).for_each(|(worth, x)| *worth -= x);
                 worths[i] += add_up(row);
             }
-            let [right, right_bend] = &mut sums.right;
-            let features = sums.codes.chunks_exact(n).zip(right.chunks_exact_mut(n));
+            let [right, right_bend] = &mut *right;
+            let features = codes.chunks_exact(n).zip(right.chunks_exact_mut(n));
             for ((codes, right), right_bend) in features.zip(right_bend.chunks_exact_mut(n)) {
                 let (code, codes) = (codes[i], &codes[..m]);
-                right[i] -= add_below(code, codes, &w, right, &mut kept);
-                right_bend[i] -= add_below(code, codes, &b, right_bend, &mut kept);
+                right[i] -= add_below(code, codes, w, right, kept);
+                right_bend[i] -= add_below(code, codes, b, right_bend, kept);
             }
         }
     }

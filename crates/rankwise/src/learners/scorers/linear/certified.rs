@@ -5,11 +5,16 @@ use super::{LinearParameters, RegularizationPath};
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, SecondOrder};
 use crate::models::{Model, Outcome, Record};
-use crate::solvers::{Bundle, CertifiedFit, CuttingPlanes, LinearRisk, NewtonCg, Objective};
+use crate::solvers::{
+    BlockAscent, Bundle, CertifiedFit, CuttingPlanes, LinearRisk, NewtonCg, Objective, QueryPlanes,
+};
 use crate::watch::{Stop, Watch};
 
 /// The gap below which zero weights count as the optimum.
 const CERTAIN: f64 = 1e-6;
+
+/// With more features than this, every query gets cutting planes of its own.
+const MANY_FEATURES: usize = 1000;
 
 /// Fits the linear model of a convex loss by cutting planes.
 pub(super) fn fit(
@@ -42,12 +47,11 @@ fn fits<L: QueryLoss>(
     linear: &LinearParameters,
     watch: &mut dyn Watch,
 ) -> Vec<Fitted> {
-    let mut planes = CuttingPlanes::under(risk);
+    let mut planes = Planes::under(risk);
     let mut fits = Vec::with_capacity(cs.len());
     for &c in cs {
         let linear = LinearParameters { c, ..linear.clone() };
-        let bundle = Bundle { c, gap: linear.tolerance, rounds: linear.iterations };
-        let fit = bundle.minimize_from(risk, &mut planes, watch);
+        let fit = planes.minimize(risk, &linear, watch);
         let record = record(&fit, &linear, watch.stop());
         let interrupted = record.outcome == Outcome::Interrupted;
         fits.push(fitted(risk, &fit, record));
@@ -56,6 +60,37 @@ fn fits<L: QueryLoss>(
         }
     }
     fits
+}
+
+/// The cutting planes of the method that suits the number of features.
+enum Planes {
+    /// Planes below the mean loss of many queries, a number for every feature each. A few suffice if there are few
+    /// features.
+    OfPieces(CuttingPlanes),
+    /// Planes below the loss of each query, a number for each of its documents.
+    OfQueries(QueryPlanes),
+}
+
+impl Planes {
+    fn under<L: QueryLoss>(risk: &LinearRisk<'_, L>) -> Planes {
+        match risk.dim() > MANY_FEATURES {
+            true => Planes::OfQueries(QueryPlanes::under(risk)),
+            false => Planes::OfPieces(CuttingPlanes::under(risk)),
+        }
+    }
+
+    fn minimize<L: QueryLoss>(
+        &mut self,
+        risk: &LinearRisk<'_, L>,
+        linear: &LinearParameters,
+        watch: &mut dyn Watch,
+    ) -> CertifiedFit {
+        let &LinearParameters { c, tolerance: gap, iterations: rounds, .. } = linear;
+        match self {
+            Planes::OfPieces(planes) => Bundle { c, gap, rounds }.minimize_from(risk, planes, watch),
+            Planes::OfQueries(planes) => BlockAscent { c, gap, rounds }.minimize_from(risk, planes, watch),
+        }
+    }
 }
 
 /// Fits the linear model of a loss with a second derivative by Newton steps.
