@@ -271,13 +271,21 @@ fn sparse_and_dense_rows_give_the_same_tree() {
 #[test]
 fn any_number_of_threads_gives_the_same_tree() {
     let case = case(41, 140_000, 9);
-    let growth = Growth { num_leaves: 12, feature_fraction_per_split: 0.7, ..Growth::default() };
-    let on = |threads: usize| {
+    let on = |threads: usize, growth: &Growth| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| grow(&case, &growth).tree)
+        let grown = pool.install(|| grow(&case, growth));
+        let leaves: Vec<Vec<u32>> = grown.leaves().map(|(_, rows)| rows.to_vec()).collect();
+        (grown.tree, leaves)
     };
-    let one = on(1);
-    assert!([2, 3, 8].into_iter().all(|threads| on(threads) == one));
+    // Where every split draws its features, leaves are split one at a time; otherwise several at once.
+    for feature_fraction_per_split in [0.7, 1.0] {
+        for policy in [GrowthPolicy::LeafWise, GrowthPolicy::LevelWise] {
+            let growth = Growth { num_leaves: 12, feature_fraction_per_split, policy, ..Growth::default() };
+            let one = on(1, &growth);
+            assert!(one.1.iter().all(|rows| rows.is_sorted()));
+            assert!([2, 3, 8].into_iter().all(|threads| on(threads, &growth) == one));
+        }
+    }
 }
 
 /// If the memory for histograms runs out, they are rebuilt, and nothing else changes.

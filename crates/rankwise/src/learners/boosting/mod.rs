@@ -5,6 +5,7 @@
 //!
 //! [`QueryLoss`]: crate::losses::QueryLoss
 
+mod bag;
 mod boost;
 mod checkpoint;
 pub mod gb_rank;
