@@ -53,7 +53,7 @@ pub struct QueryPlanes {
 impl QueryPlanes {
     /// Only the constant planes of the queries of `risk`.
     pub fn under<L: QueryLoss>(risk: &LinearRisk<'_, L>) -> QueryPlanes {
-        QueryPlanes { blocks: (0..risk.len()).map(|place| Block::new(risk.query(place).len())).collect() }
+        QueryPlanes { blocks: (0..risk.used()).map(|place| Block::new(risk.query(place).len())).collect() }
     }
 }
 
@@ -125,7 +125,7 @@ impl<'a, 'd, L: QueryLoss> Ascent<'a, 'd, L> {
             blocks: &mut planes.blocks,
             weights: Vec::new(),
             shrink: units.iter().map(|s| s * s).collect(),
-            order: (0..risk.len()).filter(|&place| risk.share(place) > 0.0).collect(),
+            order: (0..risk.used()).filter(|&place| risk.share(place) > 0.0).collect(),
             scratch: Scratch::default(),
         }
     }
@@ -134,7 +134,8 @@ impl<'a, 'd, L: QueryLoss> Ascent<'a, 'd, L> {
     /// losses there.
     fn certified(&mut self) -> CertifiedFit {
         let (weights, dual) = self.recompute();
-        let touching: Vec<Vec<(f64, Option<Plane>)>> = by_piece(self.risk.len(), |places| self.touch(places));
+        let touching: Vec<Vec<(f64, Option<Plane>)>> =
+            by_piece(self.risk.used(), |places| self.touch(places));
         let mut value = 0.0;
         for (place, (loss, plane)) in touching.into_iter().flatten().enumerate() {
             value += self.risk.share(place) * loss;

@@ -165,7 +165,7 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
     }
 
     /// The number of queries that are not skipped.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn used(&self) -> usize {
         self.queries.len()
     }
 

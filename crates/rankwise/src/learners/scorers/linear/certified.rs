@@ -13,7 +13,7 @@ use crate::watch::{Stop, Watch};
 /// The gap below which zero weights count as the optimum.
 const CERTAIN: f64 = 1e-6;
 
-/// With more features than this, every query gets cutting planes of its own.
+/// With more features than this, every query of many gets cutting planes of its own.
 const MANY_FEATURES: usize = 1000;
 
 /// Fits the linear model of a convex loss by cutting planes.
@@ -73,7 +73,8 @@ enum Planes {
 
 impl Planes {
     fn under<L: QueryLoss>(risk: &LinearRisk<'_, L>) -> Planes {
-        match risk.dim() > MANY_FEATURES {
+        // With few queries each is a piece of its own, and the problem of all planes is best solved as a whole.
+        match risk.dim() > MANY_FEATURES && risk.used() > risk.terms() {
             true => Planes::OfQueries(QueryPlanes::under(risk)),
             false => Planes::OfPieces(CuttingPlanes::under(risk)),
         }
@@ -157,4 +158,26 @@ fn figures(fit: &CertifiedFit, asked: &LinearParameters) -> Vec<(String, f64)> {
         (norm, (2.0 * half_norm).sqrt()),
     ];
     named.map(|(name, value)| (name.to_string(), value)).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Dataset;
+    use crate::losses::PairHinge;
+
+    #[test]
+    fn queries_have_planes_of_their_own_if_there_are_many_features_and_queries() {
+        for (queries, width, of_queries) in [(17, 1001, true), (16, 1001, false), (17, 1000, false)] {
+            let values = (0..2 * queries * width).map(|i| (i % 7) as f32).collect();
+            let labels = (0..2 * queries).map(|i| (i % 2) as f32).collect();
+            let data = Dataset::dense(values, width, labels, &vec![2; queries]).unwrap();
+            let planes = Planes::under(&LinearRisk::new(&data, PairHinge::default(), 1));
+            assert_eq!(
+                matches!(planes, Planes::OfQueries(_)),
+                of_queries,
+                "{queries} queries, {width} features"
+            );
+        }
+    }
 }
