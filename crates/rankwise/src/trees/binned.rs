@@ -174,14 +174,15 @@ impl Binned {
     }
 }
 
-/// Columns are read sixteen at a time, which is one cache line of a row.
+/// Columns are read sixteen at a time, which is one cache line of a row. Many threads would need much memory for that, so
+/// they read four at a time.
 fn cut_dense(values: &[f32], width: usize, max_bins: usize) -> Vec<FeatureBins> {
-    const TOGETHER: usize = 16;
+    let together = if rayon::current_num_threads() <= 4 { 16 } else { 4 };
     /// Rows that are loaded ahead: the processor does not foresee such large steps by itself.
     const AHEAD: usize = 32;
     let rows = values.len().checked_div(width).unwrap_or(0);
     let cut = |first: usize| {
-        let columns = first..(first + TOGETHER).min(width);
+        let columns = first..(first + together).min(width);
         let sample = sampled(rows);
         let mut taken = vec![vec![0.0; sample.len()]; columns.len()];
         let mut missing = vec![false; columns.len()];
@@ -203,7 +204,7 @@ fn cut_dense(values: &[f32], width: usize, max_bins: usize) -> Vec<FeatureBins> 
         let cut = |(column, missing)| FeatureBins::of(column, missing, max_bins);
         taken.into_iter().zip(missing).map(cut).collect::<Vec<_>>()
     };
-    let starts: Vec<usize> = (0..width).step_by(TOGETHER).collect();
+    let starts: Vec<usize> = (0..width).step_by(together).collect();
     parallel::flat_map(starts, cut)
 }
 
