@@ -27,7 +27,7 @@ fn save(place: &Place, name: &str, model: Model) {
     let names = ["bm25", "age", "length"].map(String::from).to_vec();
     let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
     let provenance = Provenance { learner: card, metric: "ndcg@10".into(), ..Provenance::default() };
-    let columns = Columns { first_id: 1, names: Some(names) };
+    let columns = Columns { first_id: 1, names: Some(names), ..Columns::default() };
     let ranker = Ranker::new(model, columns, None, provenance).unwrap();
     ranker.save(&place.path(name)).unwrap();
 }

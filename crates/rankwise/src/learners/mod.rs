@@ -92,6 +92,9 @@ pub trait Learner: Parameters {
     /// Whether it can start from a model and keep a checkpoint.
     const CONTINUES: bool = false;
 
+    /// Whether it learns from categorical features.
+    const TAKES_CATEGORIES: bool = false;
+
     /// Rejects parameters that are out of range.
     fn check(&self) -> Result<()>;
 

@@ -65,6 +65,7 @@ impl Learner for RandomForest {
         summary: "Average of regression trees on the labels, each grown on queries sampled with replacement.",
         citations: &["breiman2001random"],
     };
+    const TAKES_CATEGORIES: bool = true;
 
     fn check(&self) -> Result<()> {
         check_at_least("num_trees", self.num_trees, 1)?;

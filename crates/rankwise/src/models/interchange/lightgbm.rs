@@ -88,7 +88,10 @@ fn columns(names: &[&str], head: &Block<'_>) -> (Columns, Numbering) {
     }
     let infos = head.0.get("feature_infos").copied().unwrap_or_default();
     let first_is_empty = infos.split_ascii_whitespace().next() == Some("none");
-    (Columns { first_id: u32::from(!first_is_empty), names: None }, Numbering::Undecided)
+    (
+        Columns { first_id: u32::from(!first_is_empty), names: None, ..Columns::default() },
+        Numbering::Undecided,
+    )
 }
 
 /// What is true of every LightGBM model here.
