@@ -40,6 +40,7 @@ fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f64; 2]) -> 
         gains: vec![1.0],
         values: values.to_vec(),
         covers: vec![1.0; 2],
+        ..Tree::default()
     }
 }
 
@@ -88,6 +89,7 @@ fn rope(levels: usize) -> Tree {
         gains: vec![0.0; levels],
         values: (0..=levels).map(|i| i as f64).collect(),
         covers: vec![1.0; levels + 1],
+        ..Tree::default()
     }
 }
 

@@ -226,6 +226,7 @@ fn a_model_of_trees_cannot_claim_any_number_of_features() {
         gains: vec![1.0],
         values: vec![1.0, 2.0],
         covers: vec![1.0; 2],
+        ..Tree::default()
     };
     let of = |width, feature| {
         let mut ranker = linear(1, None);

@@ -47,6 +47,7 @@ fn by_hand() -> Tree {
         gains: vec![3.0, 1.0],
         values: vec![-1.0, 1.0, 0.25],
         covers: vec![2000.0, 1000.0, 1000.0],
+        ..Tree::default()
     }
 }
 
@@ -61,6 +62,7 @@ fn stump() -> Tree {
         gains: vec![0.5],
         values: vec![0.5, 0.0],
         covers: vec![3000.0, 1000.0],
+        ..Tree::default()
     }
 }
 

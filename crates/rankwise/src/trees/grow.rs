@@ -115,7 +115,7 @@ impl<'a> Grower<'a> {
         let all = 0..growing.rows.all().len();
         let gathered = growing.rows.gradients(all.clone(), growing.gradients);
         let total = gathered.total();
-        let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
+        let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY), extra_l2: 0.0 };
         let mut histogram = self.spare_histogram();
         self.binned.histogram(gathered.members(), total, &mut histogram);
         let best = self.search_all(growing, node, &histogram, 0);
@@ -298,7 +298,7 @@ impl TreeInProgress<'_> {
         let middle = self.rows.partition(rows.clone(), &split, binned);
         let child = |rows, total, bounds, left| Leaf {
             rows,
-            node: Node { total, bounds },
+            node: Node { total, bounds, extra_l2: split.extra_l2 },
             depth,
             parent: Some((node, left)),
             histogram: None,
@@ -326,7 +326,8 @@ impl TreeInProgress<'_> {
 
     fn finish(mut self, spare: &mut Vec<Histogram>) -> GrownTree {
         for leaf in &mut self.leaves {
-            let stats = self.search.units.read(leaf.node.total);
+            let mut stats = self.search.units.read(leaf.node.total);
+            stats.curvature += leaf.node.extra_l2;
             self.tree.values.push(self.search.value(stats, leaf.node.bounds));
             self.tree.covers.push(stats.count as f32);
             spare.extend(leaf.histogram.take());
@@ -340,9 +341,14 @@ impl TreeInProgress<'_> {
 pub(super) fn push_node(tree: &mut Tree, split: &Split, binned: &Binned, leaves: (usize, usize)) {
     let feature = &binned.features()[split.feature];
     tree.features.push(feature.column as u32);
-    tree.thresholds.push(feature.bins.upper(split.bin));
+    tree.thresholds.push(if split.set.is_some() { 0.0 } else { feature.bins.upper(split.bin) });
     tree.missing_left.push(split.missing_left);
     tree.left.push(Child::Leaf(leaves.0).code());
     tree.right.push(Child::Leaf(leaves.1).code());
     tree.gains.push(split.gain.min(f64::from(f32::MAX)) as f32);
+    let categories = split.set.zip(feature.bins.categories()).map(|(set, bins)| bins.categories(set));
+    if categories.is_some() || tree.has_categories() {
+        tree.categories.resize(tree.features.len() - 1, Vec::new());
+        tree.categories.push(categories.unwrap_or_default());
+    }
 }

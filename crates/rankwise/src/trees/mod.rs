@@ -9,6 +9,7 @@
 
 mod binned;
 mod bins;
+mod categories;
 mod gradients;
 mod grow;
 mod growth;
@@ -24,6 +25,7 @@ mod tree;
 
 pub use binned::Binned;
 pub use bins::{Coder, FeatureBins, MAX_BINS};
+pub use categories::CategorySplits;
 pub use grow::{Grower, GrownTree};
 pub use growth::{Growth, GrowthPolicy};
 pub use midpoints::Midpoints;

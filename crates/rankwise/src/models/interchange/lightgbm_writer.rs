@@ -1,10 +1,11 @@
 //! Writes an ensemble as LightGBM's text, version 4. The base goes into the first tree, as LightGBM itself does.
 
-use super::lightgbm::{DEFAULT_LEFT, ZERO};
+use super::lightgbm::{CATEGORICAL, DEFAULT_LEFT, PANDAS, ZERO};
 use super::{Divergence, Exported, below, names, with_base_in_first};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::Tree;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// `decision_type` of a number's test where NaN is what is missing.
@@ -14,7 +15,8 @@ const MISSING_IS_NAN: u8 = 2 << 2;
 pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported) -> Result<Vec<u8>> {
     out.single_precision = false;
     let trees = with_base_in_first(ensemble);
-    let affected = trees.iter().flat_map(|tree| &tree.thresholds).filter(|&&t| near_zero(t)).count();
+    check_missing_categories(ranker, &trees)?;
+    let affected = trees.iter().flat_map(thresholds).filter(|t| near_zero(*t)).count();
     if affected > 0 {
         let beside = [((-ZERO).next_down(), -f32::from_bits(1)), (0.0, ZERO)];
         out.divergent = beside.map(|(above, up_to)| Divergence { column: None, above, up_to }).to_vec();
@@ -30,7 +32,7 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
          objective=lambdarank\nfeature_names={}\nfeature_infos={}\ntree_sizes={}\n\n",
         ensemble.width() - 1,
         names.join(" "),
-        infos(ranker, ensemble.width()).join(" "),
+        infos(ranker, &trees, ensemble.width()).join(" "),
         joined(&sizes, usize::to_string),
     );
     text.extend(blocks);
@@ -38,8 +40,39 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
     for (feature, count) in split_counts(&trees, ensemble.width()) {
         writeln!(text, "{}={count}", names[feature]).expect("a String takes all that is written");
     }
-    text.push_str("\nparameters:\n[boosting: gbdt]\n[objective: lambdarank]\n\nend of parameters\n\npandas_categorical:null\n");
+    text.push_str("\nparameters:\n[boosting: gbdt]\n[objective: lambdarank]\n\nend of parameters\n\n");
+    writeln!(text, "{PANDAS}{}", pandas_categories(ranker)).expect("a String takes all that is written");
     Ok(text.into_bytes())
+}
+
+/// The thresholds of a tree, without those of tests of categories.
+fn thresholds(tree: &Tree) -> impl Iterator<Item = f32> {
+    let numbers = tree.thresholds.iter().enumerate();
+    numbers.filter(|(node, _)| tree.category_set(*node).is_none()).map(|(_, &t)| t)
+}
+
+/// Rejects tests that send a missing category left: LightGBM sends it right.
+fn check_missing_categories(ranker: &Ranker, trees: &[Tree]) -> Result<()> {
+    for tree in trees {
+        let to_left = |node: &usize| tree.category_set(*node).is_some() && tree.missing_left[*node];
+        if let Some(node) = (0..tree.features.len()).find(to_left) {
+            return Err(Error::model(format!(
+                "LightGBM sends missing categories right, and a test of feature {} sends them left; export to ONNX instead",
+                ranker.columns.name(tree.features[node] as usize)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The categories by code, if all of them have texts: LightGBM then finds the codes of a pandas table by them.
+fn pandas_categories(ranker: &Ranker) -> serde_json::Value {
+    let categories = &ranker.columns.categories;
+    let texts: Vec<&[String]> = categories.columns().filter_map(|column| categories.texts(column)).collect();
+    match texts.is_empty() || texts.iter().any(|texts| texts.is_empty()) {
+        true => serde_json::Value::Null,
+        false => serde_json::json!(texts),
+    }
 }
 
 /// Names that LightGBM takes: no spaces, which separate them, and none of the signs of JSON, which it refuses.
@@ -52,11 +85,27 @@ fn names_of(ranker: &Ranker, width: usize, notes: &mut Vec<String>) -> Vec<Strin
 }
 
 /// The range of each feature, which we do not know; `none` for the first where features count from 0, as LightGBM has
-/// it when it read text.
-fn infos(ranker: &Ranker, width: usize) -> Vec<&'static str> {
-    let mut infos = vec!["[-inf:inf]"; width];
+/// it when it read text. Of a categorical feature, the categories that are known.
+fn infos(ranker: &Ranker, trees: &[Tree], width: usize) -> Vec<String> {
+    let mut infos = vec!["[-inf:inf]".to_owned(); width];
     if ranker.columns.names.is_none() && ranker.columns.first_id == 0 {
-        infos[0] = "none";
+        infos[0] = "none".into();
+    }
+    let categories = &ranker.columns.categories;
+    let mut known: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+    for column in categories.columns() {
+        let codes = 0..categories.texts(column).unwrap_or_default().len() as u32;
+        known.entry(column).or_default().extend(codes);
+    }
+    for tree in trees {
+        for (node, &feature) in tree.features.iter().enumerate() {
+            if let Some(set) = tree.category_set(node) {
+                known.entry(feature as usize).or_default().extend(set);
+            }
+        }
+    }
+    for (column, codes) in known.into_iter().filter(|(_, codes)| !codes.is_empty()) {
+        infos[column] = codes.iter().map(u32::to_string).collect::<Vec<_>>().join(":");
     }
     infos
 }
@@ -74,17 +123,23 @@ fn split_counts(trees: &[Tree], width: usize) -> Vec<(usize, usize)> {
 fn block(index: usize, tree: &Tree) -> String {
     let (below, counts) = (below(tree), counts(tree));
     let inner_counts = super::below(&Tree { covers: counts.clone(), ..tree.clone() });
-    let kinds = tree.missing_left.iter().map(|&left| MISSING_IS_NAN | if left { DEFAULT_LEFT } else { 0 });
-    let kinds: Vec<u8> = kinds.collect();
+    let kind = |node: usize| match (tree.category_set(node), tree.missing_left[node]) {
+        (Some(_), _) => MISSING_IS_NAN | CATEGORICAL,
+        (None, true) => MISSING_IS_NAN | DEFAULT_LEFT,
+        (None, false) => MISSING_IS_NAN,
+    };
+    let kinds: Vec<u8> = (0..tree.features.len()).map(kind).collect();
+    let sets = CategorySets::of(tree);
     let single = |x: &f32| shown(f64::from(*x));
     format!(
-        "Tree={index}\nnum_leaves={}\nnum_cat=0\nsplit_feature={}\nsplit_gain={}\nthreshold={}\ndecision_type={}\n\
+        "Tree={index}\nnum_leaves={}\nnum_cat={}\nsplit_feature={}\nsplit_gain={}\nthreshold={}\ndecision_type={}\n\
          left_child={}\nright_child={}\nleaf_value={}\nleaf_weight={}\nleaf_count={}\ninternal_value={}\n\
-         internal_weight={}\ninternal_count={}\nis_linear=0\nshrinkage=1\n\n\n",
+         internal_weight={}\ninternal_count={}\n{}is_linear=0\nshrinkage=1\n\n\n",
         tree.values.len(),
+        sets.starts.len() - 1,
         joined(&tree.features, u32::to_string),
         joined(&tree.gains, single),
-        joined(&tree.thresholds, |&t| shown(threshold(t))),
+        joined(&sets.thresholds, |t| shown(*t)),
         joined(&kinds, u8::to_string),
         joined(&tree.left, i32::to_string),
         joined(&tree.right, i32::to_string),
@@ -94,7 +149,45 @@ fn block(index: usize, tree: &Tree) -> String {
         joined(&below, |b| shown(b.mean)),
         joined(&below, |b| shown(b.cover)),
         joined(&inner_counts, |b| count(b.cover)),
+        sets.lines(),
     )
+}
+
+/// The sets of categories of a tree, as bits, and the thresholds, which are numbers of sets where categories are tested.
+struct CategorySets {
+    thresholds: Vec<f64>,
+    starts: Vec<usize>,
+    words: Vec<u32>,
+}
+
+impl CategorySets {
+    fn of(tree: &Tree) -> CategorySets {
+        let mut sets = CategorySets { thresholds: Vec::new(), starts: vec![0], words: Vec::new() };
+        for node in 0..tree.features.len() {
+            let Some(set) = tree.category_set(node) else {
+                sets.thresholds.push(threshold(tree.thresholds[node]));
+                continue;
+            };
+            sets.thresholds.push((sets.starts.len() - 1) as f64);
+            let begin = sets.words.len();
+            for &code in set {
+                let word = begin + code as usize / 32;
+                sets.words.resize(sets.words.len().max(word + 1), 0);
+                sets.words[word] |= 1 << (code % 32);
+            }
+            sets.starts.push(sets.words.len());
+        }
+        sets
+    }
+
+    /// Nothing if there are no sets.
+    fn lines(&self) -> String {
+        if self.words.is_empty() {
+            return String::new();
+        }
+        let starts = joined(&self.starts, usize::to_string);
+        format!("cat_boundaries={starts}\ncat_threshold={}\n", joined(&self.words, u32::to_string))
+    }
 }
 
 fn joined<T>(items: &[T], show: impl Fn(&T) -> String) -> String {

@@ -15,6 +15,7 @@ pub(super) fn tree() -> Tree {
         gains: vec![3.0, 1.0],
         values: vec![10.0, 20.0, 30.0],
         covers: vec![5.0, 3.0, 2.0],
+        ..Tree::default()
     }
 }
 

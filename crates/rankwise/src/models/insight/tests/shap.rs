@@ -213,6 +213,7 @@ fn what_cannot_be_explained_is_refused() {
         gains: vec![0.0; depth],
         values: vec![1.0; depth + 1],
         covers: vec![1.0; depth + 1],
+        ..Tree::default()
     };
     chain.check(1).unwrap();
     let deep = of_trees(1, vec![chain]);

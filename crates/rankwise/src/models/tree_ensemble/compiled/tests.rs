@@ -200,7 +200,8 @@ fn ranks_count_the_thresholds_below() {
     for subset in 1..1usize << ODD.len() {
         let thresholds: Vec<f32> =
             ODD.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, &t)| t).collect();
-        let ranks = Ranks::new([&tree(&thresholds)].into_iter());
+        let tree = tree(&thresholds);
+        let ranks = Ranks::new(|| [&tree].into_iter());
         let mut block = RankBlock::<16>::new(&ranks);
         let mut values = [f32::NAN; 16];
         values[..ODD.len()].copy_from_slice(&ODD);
