@@ -100,6 +100,34 @@ fn combined(combine: Combine, outputs: usize) -> Ranker {
     ranker(Model::Trees(TreeEnsemble::new(2, base, combine, stumps.collect()).unwrap()))
 }
 
+/// Sets of categories of all sizes, missing by turns to the left and the right, beside thresholds of the same trees.
+fn categories() -> Ranker {
+    let sets = [
+        vec![0],
+        vec![3],
+        vec![1, 2, 31, 32, 33],
+        (0..70).map(|i| 3 * i).collect(),
+        vec![5, 100_000, 16_777_215],
+    ];
+    let tree = |i: usize| {
+        let size = f64::from(1 << i);
+        let mut tree = Tree {
+            features: vec![0, 1, 0],
+            thresholds: vec![0.0, 0.5, 0.0],
+            missing_left: vec![i % 2 == 0, true, i % 3 == 0],
+            left: vec![1, !0, !2],
+            right: vec![2, !1, !3],
+            gains: vec![1.0; 3],
+            values: vec![size, -size, size / 2.0, -size / 4.0],
+            covers: vec![1.0; 4],
+            ..Tree::default()
+        };
+        tree.categories = vec![sets[i].clone(), vec![], sets[(i + 1) % sets.len()].clone()];
+        tree
+    };
+    trees(2, 0.25, (0..sets.len()).map(tree).collect())
+}
+
 /// A network with weights that repeat no pattern, and a feature far from 0 that varies little.
 fn network(activation: Activation, sizes: &[usize]) -> Ranker {
     let mut state = 7u32;
@@ -137,6 +165,7 @@ fn onnx_models() -> Vec<(&'static str, Ranker)> {
         ("expected-grade", combined(Combine::Ordinal { grades: vec![-1.0, 1.0, 4.0] }, 2)),
         ("no-trees", trees(1, 0.5, vec![])),
         ("one-leaf", trees(1, 0.5, vec![Tree::constant(2.0, 1.0), stump(0, 1.0, true, [1.0, 3.0])])),
+        ("categories", categories()),
         ("relu", network(Activation::Relu, &[5, 3, 1])),
         ("tanh", network(Activation::Tanh, &[4, 1])),
         ("one-layer", network(Activation::Tanh, &[1])),

@@ -151,7 +151,6 @@ fn what_the_file_says_is_carried_over() {
 fn what_cannot_be_read_is_refused_with_its_reason() {
     for (file, reasons) in [
         ("lightgbm-linear.txt", &["Tree=0", "linear_tree=false"][..]),
-        ("lightgbm-categories.txt", &["Tree=0", "`tf_idf`", "categories"]),
         ("lightgbm-classes.txt", &["several outputs", "num_class=4"]),
         ("lightgbm-zero.txt", &["Tree=0", "Column_", "zero_as_missing"]),
         ("xgboost-linear.json", &["gblinear"]),

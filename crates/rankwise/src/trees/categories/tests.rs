@@ -161,7 +161,18 @@ fn codes_do_not_matter() {
 
 #[test]
 fn threads_and_layouts_do_not_matter() {
-    let case = case(3, 20_000, 60, 0.05);
+    let dense = case(3, 20_000, 60, 0.05);
+    // So few values other than category 0 that they are stored alone.
+    let mut mostly_zero = case(3, 20_000, 60, 0.05);
+    for (i, row) in mostly_zero.rows.iter_mut().enumerate().filter(|(i, _)| i % 16 > 0) {
+        *row = [0.0, (i % 2) as f32 * row[1].max(0.0) * f32::from(u8::from(i % 32 == 1))];
+    }
+    for case in [dense, mostly_zero] {
+        threads_and_layouts_of(&case);
+    }
+}
+
+fn threads_and_layouts_of(case: &Case) {
     let sparse = {
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for row in &case.rows {
@@ -177,7 +188,7 @@ fn threads_and_layouts_do_not_matter() {
     for policy in [GrowthPolicy::LeafWise, GrowthPolicy::LevelWise, GrowthPolicy::Oblivious] {
         let growth = Growth { policy, num_leaves: 16, ..Growth::default() };
         let tree = case.grow(&growth).tree;
-        assert!(tree.has_categories() && tree.values.len() > 8);
+        assert!(tree.has_categories() && tree.values.len() > 4);
         assert_eq!(case.grow_on(&sparse, &growth, 255).tree, tree);
         for threads in [1, 3, 8] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
