@@ -107,6 +107,11 @@ impl Categories {
         }
     }
 
+    /// The text of a feature value, if it is a category that has one.
+    pub fn text(&self, column: usize, x: f32) -> Option<&str> {
+        self.texts(column)?.get(code_of(x)? as usize).map(String::as_str)
+    }
+
     /// The code of a category by its text or, where categories are numbers, by its number.
     pub fn code(&self, column: usize, text: &str) -> Option<u32> {
         match self.texts(column)? {

@@ -291,6 +291,9 @@ impl Ranker {
             return Err(Error::model("it names another number of features than it has"));
         }
         self.columns.categories.check(width).map_err(|e| Error::model(e.to_string()))?;
+        if self.normalizer.is_some() && !self.columns.categories.is_empty() {
+            return Err(Error::model("it scales features although some are categorical"));
+        }
         if self.columns.first_id > 1 {
             return Err(Error::model("its first feature has an id other than 0 and 1"));
         }
