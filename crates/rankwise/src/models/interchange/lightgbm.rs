@@ -126,7 +126,12 @@ fn texts_of_pandas(line: &str) -> Result<Option<Vec<Vec<String>>>> {
         serde_json::Value::Number(number) if number.is_u64() => Some(number.to_string()),
         _ => None,
     };
-    Ok(lists.and_then(|lists| lists.iter().map(|list| list.iter().map(text).collect()).collect()))
+    let texts = |list: &Vec<serde_json::Value>| -> Option<Vec<String>> {
+        // Numbers that are their own codes need no texts.
+        let are_codes = list.iter().enumerate().all(|(code, value)| value.as_u64() == Some(code as u64));
+        if are_codes { Some(Vec::new()) } else { list.iter().map(text).collect() }
+    };
+    Ok(lists.and_then(|lists| lists.iter().map(texts).collect()))
 }
 
 /// What begins the line with the categories of pandas.

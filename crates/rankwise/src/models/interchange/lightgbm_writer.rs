@@ -5,11 +5,15 @@ use super::{Divergence, Exported, below, names, with_base_in_first};
 use crate::error::{Error, Result};
 use crate::models::{Ranker, TreeEnsemble};
 use crate::trees::Tree;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// `decision_type` of a number's test where NaN is what is missing.
 const MISSING_IS_NAN: u8 = 2 << 2;
+
+/// Categories that are numbers are listed for pandas up to this one.
+const MOST_LISTED: u32 = 100_000;
 
 /// The model as LightGBM's text.
 pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported) -> Result<Vec<u8>> {
@@ -25,6 +29,7 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
         ));
     }
     let blocks: Vec<String> = trees.iter().enumerate().map(|(i, tree)| block(i, tree)).collect();
+    let known = known_categories(ranker, &trees);
     let sizes: Vec<usize> = blocks.iter().map(String::len).collect();
     let names = names_of(ranker, ensemble.width(), &mut out.notes);
     let mut text = format!(
@@ -32,7 +37,7 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
          objective=lambdarank\nfeature_names={}\nfeature_infos={}\ntree_sizes={}\n\n",
         ensemble.width() - 1,
         names.join(" "),
-        infos(ranker, &trees, ensemble.width()).join(" "),
+        infos(ranker, &known, ensemble.width()).join(" "),
         joined(&sizes, usize::to_string),
     );
     text.extend(blocks);
@@ -41,7 +46,8 @@ pub(super) fn write(ranker: &Ranker, ensemble: &TreeEnsemble, out: &mut Exported
         writeln!(text, "{}={count}", names[feature]).expect("a String takes all that is written");
     }
     text.push_str("\nparameters:\n[boosting: gbdt]\n[objective: lambdarank]\n\nend of parameters\n\n");
-    writeln!(text, "{PANDAS}{}", pandas_categories(ranker)).expect("a String takes all that is written");
+    let categories = pandas_categories(ranker, &known, &mut out.notes);
+    writeln!(text, "{PANDAS}{categories}").expect("a String takes all that is written");
     Ok(text.into_bytes())
 }
 
@@ -65,14 +71,46 @@ fn check_missing_categories(ranker: &Ranker, trees: &[Tree]) -> Result<()> {
     Ok(())
 }
 
-/// The categories by code, if all of them have texts: LightGBM then finds the codes of a pandas table by them.
-fn pandas_categories(ranker: &Ranker) -> serde_json::Value {
+/// The categories that are known of each categorical feature: those that have texts, and those that trees test.
+type KnownCategories = BTreeMap<usize, BTreeSet<u32>>;
+
+fn known_categories(ranker: &Ranker, trees: &[Tree]) -> KnownCategories {
     let categories = &ranker.columns.categories;
-    let texts: Vec<&[String]> = categories.columns().filter_map(|column| categories.texts(column)).collect();
-    match texts.is_empty() || texts.iter().any(|texts| texts.is_empty()) {
-        true => serde_json::Value::Null,
-        false => serde_json::json!(texts),
+    let mut known = KnownCategories::new();
+    for column in categories.columns() {
+        let codes = 0..categories.texts(column).unwrap_or_default().len() as u32;
+        known.entry(column).or_default().extend(codes);
     }
+    for tree in trees {
+        for (node, &feature) in tree.features.iter().enumerate() {
+            if let Some(set) = tree.category_set(node) {
+                known.entry(feature as usize).or_default().extend(set);
+            }
+        }
+    }
+    known
+}
+
+/// The categories of each feature by code, by which LightGBM finds the codes of a pandas table. Numbers are listed from
+/// 0, so that each is its own code.
+fn pandas_categories(ranker: &Ranker, known: &KnownCategories, notes: &mut Vec<String>) -> Value {
+    let texts = |column: usize| ranker.columns.categories.texts(column).filter(|texts| !texts.is_empty());
+    if !known.keys().any(|&column| texts(column).is_some()) {
+        return Value::Null;
+    }
+    let last = |codes: &BTreeSet<u32>| codes.last().copied().unwrap_or_default();
+    if known.iter().any(|(&column, codes)| texts(column).is_none() && last(codes) > MOST_LISTED) {
+        notes.push(format!(
+            "the file does not hold the texts of categories, because another feature has numbers above {MOST_LISTED} as \
+             categories: give LightGBM the codes of categories, which are their places in the order of the texts"
+        ));
+        return Value::Null;
+    }
+    let list = |(&column, codes): (&usize, &BTreeSet<u32>)| match texts(column) {
+        Some(texts) => json!(texts),
+        None => json!((0..=last(codes)).collect::<Vec<u32>>()),
+    };
+    Value::Array(known.iter().map(list).collect())
 }
 
 /// Names that LightGBM takes: no spaces, which separate them, and none of the signs of JSON, which it refuses.
@@ -86,25 +124,12 @@ fn names_of(ranker: &Ranker, width: usize, notes: &mut Vec<String>) -> Vec<Strin
 
 /// The range of each feature, which we do not know; `none` for the first where features count from 0, as LightGBM has
 /// it when it read text. Of a categorical feature, the categories that are known.
-fn infos(ranker: &Ranker, trees: &[Tree], width: usize) -> Vec<String> {
+fn infos(ranker: &Ranker, known: &KnownCategories, width: usize) -> Vec<String> {
     let mut infos = vec!["[-inf:inf]".to_owned(); width];
     if ranker.columns.names.is_none() && ranker.columns.first_id == 0 {
         infos[0] = "none".into();
     }
-    let categories = &ranker.columns.categories;
-    let mut known: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
-    for column in categories.columns() {
-        let codes = 0..categories.texts(column).unwrap_or_default().len() as u32;
-        known.entry(column).or_default().extend(codes);
-    }
-    for tree in trees {
-        for (node, &feature) in tree.features.iter().enumerate() {
-            if let Some(set) = tree.category_set(node) {
-                known.entry(feature as usize).or_default().extend(set);
-            }
-        }
-    }
-    for (column, codes) in known.into_iter().filter(|(_, codes)| !codes.is_empty()) {
+    for (&column, codes) in known.iter().filter(|(_, codes)| !codes.is_empty()) {
         infos[column] = codes.iter().map(u32::to_string).collect::<Vec<_>>().join(":");
     }
     infos
@@ -234,7 +259,8 @@ fn count(cover: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::interchange::samples;
+    use crate::models::Model;
+    use crate::models::interchange::{Format, export, samples};
 
     /// 16777219 lies halfway between 16777218 and 16777220, and becomes the latter, whose last bit is 0.
     #[test]
@@ -264,5 +290,41 @@ mod tests {
         assert!(text.contains("\nleaf_count=250000 750000 1\n"), "{text}");
         assert!(text.contains("\ninternal_count=1000001 750001\n"), "{text}");
         assert!(text.contains("\nleaf_value=10.0 20.0 30.0\n"), "{text}");
+    }
+
+    #[test]
+    fn categories_are_sets_of_bits_and_lists_for_pandas() {
+        let ranker = samples::ranker_of_categories();
+        let mut out = export(&ranker, Format::LightGbm).unwrap();
+        let text = String::from_utf8(std::mem::take(&mut out.bytes)).unwrap();
+        // Codes 0 and 2 are one word, 5 and up to 200,000 are words 1 to 6,251.
+        assert!(text.contains("\nnum_cat=2\n") && text.contains("\ncat_boundaries=0 1 6252\n"), "{text}");
+        assert!(text.contains("\ncat_threshold=5 32 2 0 0 "), "{text}");
+        assert!(text.contains("\nthreshold=0.0 1.0\n") && text.contains("\ndecision_type=9 9\n"), "{text}");
+        assert!(text.contains("feature_infos=0:1:2 [-inf:inf] 5:33:200000\n"), "{text}");
+        // The numbers are too large to list.
+        assert!(text.ends_with("pandas_categorical:null\n"));
+        assert!(
+            out.notes.iter().any(|note| note.contains("does not hold the texts of categories")),
+            "{:?}",
+            out.notes
+        );
+        let mut few = ranker.clone();
+        let Model::Trees(ensemble) = &few.model else { panic!() };
+        let mut trees = ensemble.trees().to_vec();
+        trees[0].categories[1] = vec![1, 3];
+        few.model = Model::Trees(TreeEnsemble::sum(3, 0.5, trees.clone()).unwrap());
+        let text = few_text(&few);
+        assert!(text.ends_with("pandas_categorical:[[\"a\",\"b\",\"é \\\"\"],[0,1,2,3]]\n"), "{text}");
+        trees[0].missing_left[1] = true;
+        few.model = Model::Trees(TreeEnsemble::sum(3, 0.5, trees).unwrap());
+        let format = Format::LightGbm;
+        let refusal = export(&few, format).unwrap_err().to_string();
+        assert!(refusal.contains("a test of feature shop sends them left"), "{refusal}");
+    }
+
+    fn few_text(ranker: &Ranker) -> String {
+        let format = Format::LightGbm;
+        String::from_utf8(export(ranker, format).unwrap().bytes).unwrap()
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn ranker() -> Ranker {
 pub(super) fn ranker_of_categories() -> Ranker {
     let mut first = tree();
     first.thresholds = vec![0.0; 2];
-    first.categories = vec![vec![0, 2], vec![5, 33, 70]];
+    first.categories = vec![vec![0, 2], vec![5, 33, 200_000]];
     first.missing_left = vec![false; 2];
     let model = Model::Trees(TreeEnsemble::sum(3, 0.5, vec![first, Tree::constant(0.25, 10.0)]).unwrap());
     let categories = Categories::default().with(0, ["a", "b", "é \""]).unwrap().with_numbers([2]);
