@@ -78,7 +78,8 @@ fn known_categories(ranker: &Ranker, trees: &[Tree]) -> KnownCategories {
     let categories = &ranker.columns.categories;
     let mut known = KnownCategories::new();
     for column in categories.columns() {
-        let codes = 0..categories.texts(column).unwrap_or_default().len() as u32;
+        // At least one, because a feature without any would be taken for a number.
+        let codes = 0..categories.texts(column).unwrap_or_default().len().max(1) as u32;
         known.entry(column).or_default().extend(codes);
     }
     for tree in trees {
@@ -129,7 +130,7 @@ fn infos(ranker: &Ranker, known: &KnownCategories, width: usize) -> Vec<String> 
     if ranker.columns.names.is_none() && ranker.columns.first_id == 0 {
         infos[0] = "none".into();
     }
-    for (&column, codes) in known.iter().filter(|(_, codes)| !codes.is_empty()) {
+    for (&column, codes) in known {
         infos[column] = codes.iter().map(u32::to_string).collect::<Vec<_>>().join(":");
     }
     infos
@@ -301,7 +302,7 @@ mod tests {
         assert!(text.contains("\nnum_cat=2\n") && text.contains("\ncat_boundaries=0 1 6252\n"), "{text}");
         assert!(text.contains("\ncat_threshold=5 32 2 0 0 "), "{text}");
         assert!(text.contains("\nthreshold=0.0 1.0\n") && text.contains("\ndecision_type=9 9\n"), "{text}");
-        assert!(text.contains("feature_infos=0:1:2 [-inf:inf] 5:33:200000\n"), "{text}");
+        assert!(text.contains("feature_infos=0:1:2 [-inf:inf] 0:5:33:200000\n"), "{text}");
         // The numbers are too large to list.
         assert!(text.ends_with("pandas_categorical:null\n"));
         assert!(
