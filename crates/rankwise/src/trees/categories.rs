@@ -61,39 +61,61 @@ impl BinSet {
     }
 }
 
-/// The bins of a categorical feature: one for each of the most frequent categories, and one for all others.
+/// Categories with fewer documents share the bin of all others.
+const MIN_DATA_IN_BIN: usize = 10;
+
+/// Up to this fraction of the bins is shared by categories that are too rare for one of their own.
+const SHARED_BINS: f64 = 0.25;
+
+/// The bins of a categorical feature. The most frequent categories have one each. Those for which there is no room share
+/// bins with others whose documents have about the same labels, and the rarest are all in one bin.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CategoryBins {
-    /// The category of each bin, the most frequent first.
-    codes: Vec<u32>,
+    /// The number of bins of categories.
+    bins: usize,
     /// The categories, ascending, and their bins.
     by_code: Vec<(u32, u8)>,
     /// Whether there is a bin for all others, after those of the categories.
     has_rest: bool,
 }
 
+/// What is known of a category.
+#[derive(Debug, Clone, Copy, Default)]
+struct Category {
+    documents: usize,
+    /// The sum of its documents' labels, less the mean labels of their queries.
+    labels: f64,
+}
+
 impl CategoryBins {
-    /// Bins for categories with these numbers of documents. `unknown` says whether there may be others.
-    fn new(counts: &BTreeMap<u32, usize>, unknown: bool, max_bins: usize) -> CategoryBins {
-        let mut codes: Vec<u32> = counts.keys().copied().collect();
-        codes.sort_by_key(|code| std::cmp::Reverse(counts[code]));
-        let has_rest = unknown || codes.len() > max_bins;
-        codes.truncate(max_bins - usize::from(has_rest));
-        let mut by_code: Vec<(u32, u8)> = codes.iter().copied().zip(0..=u8::MAX).collect();
+    /// Bins for these categories. `unknown` says whether there may be others.
+    fn new(categories: &BTreeMap<u32, Category>, unknown: bool, max_bins: usize) -> CategoryBins {
+        let mut order: Vec<u32> = categories.keys().copied().collect();
+        order.sort_by_key(|code| std::cmp::Reverse(categories[code].documents));
+        let has_rest = unknown || order.len() > max_bins;
+        let room = max_bins - usize::from(has_rest);
+        let shared = if order.len() > room { (room as f64 * SHARED_BINS) as usize } else { 0 };
+        let (own, rare) = order.split_at(order.len().min(room - shared));
+        let mut by_code: Vec<(u32, u8)> = own.iter().copied().zip(0..=u8::MAX).collect();
+        let mut bins = own.len();
+        for group in groups(categories, rare, shared) {
+            by_code.extend(group.into_iter().map(|code| (code, bins as u8)));
+            bins += 1;
+        }
         by_code.sort_unstable();
-        CategoryBins { codes, by_code, has_rest }
+        CategoryBins { bins, by_code, has_rest }
     }
 
     /// The number of bins.
     pub(super) fn len(&self) -> usize {
         // A feature whose values are all missing has a bin without documents, like one with numbers.
-        (self.codes.len() + usize::from(self.has_rest)).max(1)
+        (self.bins + usize::from(self.has_rest)).max(1)
     }
 
     /// The bin of a category that is not missing.
     pub(super) fn bin(&self, x: f32) -> u8 {
         let place = code_of(x).map(|code| self.by_code.binary_search_by_key(&code, |known| known.0));
-        let rest = if self.has_rest { self.codes.len() as u8 } else { 0 };
+        let rest = if self.has_rest { self.bins as u8 } else { 0 };
         place.and_then(Result::ok).map_or(rest, |place| self.by_code[place].1)
     }
 
@@ -104,16 +126,48 @@ impl CategoryBins {
     }
 }
 
+/// Divides categories into at most `most` groups with about the same number of documents, in the order of their mean labels.
+fn groups(categories: &BTreeMap<u32, Category>, rare: &[u32], most: usize) -> Vec<Vec<u32>> {
+    let frequent = |code: &u32| categories[code].documents >= MIN_DATA_IN_BIN;
+    let mut order: Vec<u32> = rare.iter().copied().filter(frequent).collect();
+    // Few documents say little, so their mean is drawn towards that of the query.
+    let mean = |code: u32| {
+        let Category { documents, labels } = categories[&code];
+        labels / (documents + MIN_DATA_IN_BIN) as f64
+    };
+    order.sort_by(|&a, &b| mean(a).total_cmp(&mean(b)));
+    let total: usize = order.iter().map(|code| categories[code].documents).sum();
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    let mut before = 0;
+    for code in order {
+        if before * most >= groups.len() * total {
+            groups.push(Vec::new());
+        }
+        before += categories[&code].documents;
+        groups.last_mut().expect("the first category begins a group").push(code);
+    }
+    groups
+}
+
 /// The bins of a categorical column, and whether some of its values are missing.
 pub(super) fn bins_of(data: &Dataset, column: usize, max_bins: usize) -> (CategoryBins, bool) {
     let value = |row: usize| data.row(row).get(column);
-    let mut counts = BTreeMap::new();
-    for code in sampled(data.len()).filter_map(|row| code_of(value(row))) {
-        *counts.entry(code).or_insert(0) += 1;
+    let mut categories: BTreeMap<u32, Category> = BTreeMap::new();
+    let mut mean_of = (usize::MAX, 0.0);
+    for row in sampled(data.len()) {
+        let Some(code) = code_of(value(row)) else { continue };
+        let query = data.query_of(row);
+        if mean_of.0 != query {
+            let labels = data.query(query).labels();
+            mean_of = (query, labels.iter().map(|&l| f64::from(l)).sum::<f64>() / labels.len() as f64);
+        }
+        let category = categories.entry(code).or_default();
+        category.documents += 1;
+        category.labels += f64::from(data.labels()[row]) - mean_of.1;
     }
     let unknown = sampled(data.len()).len() < data.len();
     let missing = (0..data.len()).any(|row| value(row).is_nan());
-    (CategoryBins::new(&counts, unknown, max_bins), missing)
+    (CategoryBins::new(&categories, unknown, max_bins), missing)
 }
 
 /// Bins that join a set one after the other; each set so far is a candidate.
@@ -228,9 +282,9 @@ impl Search<'_> {
         total: GradientSums,
     ) -> Vec<Sequence> {
         let settings = &self.growth.categories;
-        let met: Vec<usize> = (0..categories.codes.len()).filter(|&bin| !bins[bin].is_empty()).collect();
+        let met: Vec<usize> = (0..categories.bins).filter(|&bin| !bins[bin].is_empty()).collect();
         let sum = |some: &[usize]| some.iter().fold(GradientSums::default(), |sum, &bin| sum + bins[bin]);
-        if categories.codes.len() <= settings.max_onehot {
+        if categories.by_code.len() <= settings.max_onehot {
             let sequence = |bins: Vec<usize>| Sequence { bins, l2: 0.0, min_data: 0, whole: true };
             let mut all: Vec<Sequence> = met.iter().map(|&bin| sequence(vec![bin])).collect();
             if sum(&met) != total && met.len() > 2 {
