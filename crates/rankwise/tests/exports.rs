@@ -114,7 +114,7 @@ fn categories() -> Ranker {
         let mut tree = Tree {
             features: vec![0, 1, 0],
             thresholds: vec![0.0, 0.5, 0.0],
-            missing_left: vec![i % 2 == 0, true, i % 3 == 0],
+            missing_left: vec![i.is_multiple_of(2), true, i.is_multiple_of(3)],
             left: vec![1, !0, !2],
             right: vec![2, !1, !3],
             gains: vec![1.0; 3],

@@ -10,7 +10,7 @@ fn place() -> Place {
     let brands = ["acme", "b&o", "\"c, d\"", "zenith", "ünder", "x", "y"];
     let row = |i: usize, brands: &[&str]| {
         let brand = (i * 5 + i / 7) % 7;
-        let shop = if i % 9 == 0 { String::new() } else { format!("{}.0", (i * 11) % 13) };
+        let shop = if i.is_multiple_of(9) { String::new() } else { format!("{}.0", (i * 11) % 13) };
         let price = (i * 37 % 100) as f64 / 10.0;
         let label = (brand * 3 % 4 + usize::from(price > 5.0)).min(3);
         let named = if i % 13 == 5 { "" } else { brands[brand] };

@@ -83,6 +83,7 @@ impl Header {
     }
 
     /// Reads a column of features, by its place in the table, as categories.
+    #[cfg(feature = "parquet")]
     pub(super) fn set_categorical(&mut self, column: usize) {
         self.roles[column] = Role::Categorical;
         self.categorical = categorical_features(&self.roles);
