@@ -175,9 +175,6 @@ def refused_models(rng):
                       booster.model_to_string(), flags=re.S)
         (HERE / f"refused-lightgbm-{name}.txt").write_text(text)
     keep("linear", {"objective": "regression", "linear_tree": True}, np.nan_to_num(rows))
-    # Labels that only the categories separate, so that the trees split by them.
-    keep("categories", {"objective": "regression", "min_data_per_group": 1, "cat_smooth": 0.1},
-         labels=rows[:, 1] % 2, categorical_feature=[1], feature_name=NAMES)
     keep("classes", {"objective": "multiclass", "num_class": 4})
     keep("zero", {"objective": "regression", "zero_as_missing": True})
 

@@ -58,6 +58,11 @@ pub(crate) struct Input {
     /// Columns of tables to use as features, separated by commas; others without a role are left out
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     only: Vec<String>,
+
+    /// Features with categories, as text or as whole numbers from 0, separated by commas: columns of tables by name,
+    /// features of LETOR text by number
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    categorical: Vec<String>,
 }
 
 /// A size of memory as it was typed.
@@ -127,10 +132,16 @@ impl Input {
         with_notes(read_all(paths, &self.options()))
     }
 
-    /// The same options for data that `ranker` is to score. Text without a feature 0 counts from 0 if the model does.
+    /// The same options for data that `ranker` is to score. Text without a feature 0 counts from 0 if the model does,
+    /// and columns that are categorical in the model are so in the data.
     pub(crate) fn for_model(&self, ranker: &Ranker) -> Input {
         let from_zero = ranker.numbering != Numbering::Undecided && ranker.columns.first_id == 0;
-        Input { first_id: self.first_id.or(from_zero.then_some(0)), ..self.clone() }
+        let mut categorical = self.categorical.clone();
+        if let Some(names) = &ranker.columns.names {
+            let of_model = ranker.columns.categories.columns().map(|column| names[column].clone());
+            categorical.extend(of_model.filter(|name| !self.categorical.contains(name)));
+        }
+        Input { first_id: self.first_id.or(from_zero.then_some(0)), categorical, ..self.clone() }
     }
 
     /// The model with its first feature as the user gave it, where its file does not decide that.
@@ -172,6 +183,7 @@ impl Input {
                 position: self.position.clone(),
                 ignore: self.ignore.clone(),
                 only: self.only.clone(),
+                categorical: self.categorical.clone(),
             },
             memory_limit: (self.memory_limit * f64::from(1 << 30)) as u64,
         }

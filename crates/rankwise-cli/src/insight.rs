@@ -4,8 +4,9 @@ use crate::content::load_model;
 use crate::input::{Input, note_width};
 use crate::table;
 use anyhow::{Context, Result};
-use rankwise::data::Dataset;
+use rankwise::data::{Columns, Dataset};
 use rankwise::models::Ranker;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -52,8 +53,13 @@ pub(crate) fn signed(value: f64) -> String {
     format!("{sign}{}", table::six(value))
 }
 
-/// A feature value with all its digits, or `missing`.
-pub(crate) fn feature_value(x: f32) -> String {
+/// A feature value with all its digits, the text of a category, or `missing`.
+pub(crate) fn feature_value(columns: &Columns, column: usize, x: f32) -> String {
+    columns.categories.text(column, x).map_or_else(|| number(x), str::to_owned)
+}
+
+/// A number with all its digits, or `missing`.
+pub(crate) fn number(x: f32) -> String {
     match x.abs() {
         size if size.is_nan() => "missing".into(),
         0.0 => "0".into(),
@@ -62,9 +68,12 @@ pub(crate) fn feature_value(x: f32) -> String {
     }
 }
 
-/// A feature value in JSON, which has no NaN: missing values are `null`.
-pub(crate) fn json_value(x: f32) -> Option<f32> {
-    (!x.is_nan()).then_some(x)
+/// A feature value in JSON, which has no NaN: missing values are `null`, and categories are text if they have it.
+pub(crate) fn json_value(columns: &Columns, column: usize, x: f32) -> Value {
+    match columns.categories.text(column, x) {
+        Some(text) => Value::from(text),
+        None => Value::from((!x.is_nan()).then_some(x)),
+    }
 }
 
 /// The number of characters on either side of a chart's axis.

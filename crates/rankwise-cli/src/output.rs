@@ -109,7 +109,8 @@ fn hint(error: &str) -> Option<String> {
         && columns.ends_with('`')
         && !columns.contains('…')
     {
-        format!("--ignore {}", columns.trim_matches('`').replace("`, `", ","))
+        let columns = columns.trim_matches('`').replace("`, `", ",");
+        format!("--categorical {columns} or --ignore {columns}")
     } else if error.contains("unless no column is named for the query weight") {
         "--weight '' to read the column as a feature".to_owned()
     } else if error.contains("with the option `group`") {

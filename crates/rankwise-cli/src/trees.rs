@@ -1,11 +1,12 @@
 //! Tree ensembles as text: their size, the features they use, and single trees.
 
-use crate::insight::{feature_value, shown, signed};
+use crate::insight::{number, shown, signed};
 use crate::{output, table};
 use anyhow::{Result, ensure};
 use rankwise::models::insight::{depth, node_covers, outline, splits};
 use rankwise::models::{Ranker, TreeEnsemble};
 use rankwise::trees::{Child, Tree};
+use std::borrow::Cow;
 
 /// The width of the column with tests and leaf values.
 const TEST_WIDTH: usize = 51;
@@ -96,15 +97,34 @@ enum Printed {
 
 /// The test of a node. A feature name that does not fit is shortened.
 fn test(tree: &Tree, node: usize, ranker: &Ranker, room: usize) -> String {
-    let value = feature_value(tree.thresholds[node]);
-    let after = format!(" ≤ {value}{}", or_missing(tree.missing_left[node]));
+    let missing = or_missing(tree.missing_left[node]);
     let name = ranker.columns.name(tree.features[node] as usize);
-    let room = room.saturating_sub("if ".len() + after.chars().count()).max(1);
+    let room = room.saturating_sub("if ".len());
+    let after = match tree.category_set(node) {
+        None => format!(" ≤ {}{missing}", number(tree.thresholds[node])),
+        Some(set) => {
+            let column = tree.features[node] as usize;
+            let names = set.iter().map(|&code| ranker.columns.categories.name(column, code));
+            let around = name.chars().count() + " in {}".len() + missing.len();
+            let listed = listed(&names.collect::<Vec<_>>(), room.saturating_sub(around));
+            format!(" in {{{listed}}}{missing}")
+        }
+    };
+    let room = room.saturating_sub(after.chars().count()).max(1);
     if name.chars().count() <= room {
         return format!("if {name}{after}");
     }
     let short: String = name.chars().take(room - 1).collect();
     format!("if {short}…{after}")
+}
+
+/// As many of `names` as there is room for, at least one, and how many there are besides.
+fn listed(names: &[Cow<'_, str>], room: usize) -> String {
+    let text = |count: usize| match names.len() - count {
+        0 => names.join(", "),
+        more => format!("{}, +{more}", names[..count].join(", ")),
+    };
+    (1..=names.len()).rev().map(text).find(|text| text.chars().count() <= room).unwrap_or_else(|| text(1))
 }
 
 fn or_missing(here: bool) -> &'static str {

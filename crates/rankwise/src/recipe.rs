@@ -293,8 +293,15 @@ impl Trainer {
         check_data(train, valid)?;
         check_relevance(&train.queries().map(|query| query.labels()).collect::<Vec<_>>(), [&*self.metric])?;
         let (trainer, note) = self.for_labels(train)?;
+        self.check_categories(train)?;
+        let own = match start.ranker {
+            Some(ranker) => train.in_codes(&ranker.columns.categories)?,
+            None => train.with_own_categories()?,
+        };
+        let codes = &own.columns().categories;
+        let valid = valid.map(|valid| valid.in_codes(codes)).transpose()?;
         // What learners draw, divide or hold out by the number of a query must not depend on the order of the file.
-        let (train, valid) = (train.by_query_id(), valid.map(Dataset::by_query_id));
+        let (train, valid) = (own.by_query_id(), valid.as_deref().map(Dataset::by_query_id));
         let mut ranker = trainer.fit_checked(&train, valid.as_deref(), start, watch)?;
         ranker.record.notes.splice(..0, note);
         Ok(ranker)
@@ -335,6 +342,7 @@ impl Trainer {
     pub fn path(&self, cs: &[f64], train: &Dataset, watch: &mut dyn Watch) -> Result<RegularizationPath> {
         check_data(train, None)?;
         self.check_path(cs)?;
+        self.check_categories(train)?;
         let (trainer, _) = self.for_labels(train)?;
         let train = train.by_query_id();
         let task = Task::new(&train, &*self.metric, self.seed);
@@ -370,6 +378,24 @@ impl Trainer {
             record: fitted.record,
         };
         Ranker::new(fitted.model, train.columns().clone(), self.normalizer.clone(), provenance)
+    }
+
+    /// Rejects categorical features that the learner would take for numbers.
+    fn check_categories(&self, train: &Dataset) -> Result<()> {
+        if self.configured.takes_categories || !train.has_categories() {
+            return Ok(());
+        }
+        let names: Vec<String> =
+            train.columns().categories.columns().map(|column| train.columns().name(column)).collect();
+        let learner = match self.scorer() {
+            Some(kind) => format!("{} with scorer {}", self.learner.name, kind.name()),
+            None => self.learner.name.clone(),
+        };
+        Err(Error::parameter(format!(
+            "{learner} does not learn from categorical features, and the data has {}: use boosted trees or a random \
+             forest, or give the learner a feature of 0 and 1 for each category",
+            names.join(", ")
+        )))
     }
 
     /// Rejects a start that does not fit the learner or the data.

@@ -80,7 +80,7 @@ fn errors_name_row_and_column() {
     );
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", queries()), ("a", words)]),
-        "a.parquet: row 3, column `a`: expected a number, found `three`; columns that are not features can be ignored: `a`"
+        "a.parquet: row 3, column `a`: expected a number, found `three`; columns with categories can be read as categorical, and columns that are not features can be ignored: `a`"
     );
     assert_eq!(
         refusal(vec![("label", labels()), ("qid", queries()), ("a", infinite)]),
@@ -103,7 +103,7 @@ fn errors_name_row_and_column() {
 fn the_first_feature_id_is_kept_with_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
-    let columns = Columns { first_id: 0, names: Some(vec!["bm25".into()]) };
+    let columns = Columns { first_id: 0, names: Some(vec!["bm25".into()]), ..Columns::default() };
     let data = Dataset::dense(vec![1.0], 1, vec![1.0], &[1]).unwrap().with_columns(columns).unwrap();
     write(&data, &path, None).unwrap();
     assert_eq!(read(&path, &ReadOptions::default()).unwrap().data, data);

@@ -41,13 +41,17 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             Some(*end)
         });
         let names = (0..width).map(|c| format!("n{odd}.{c}")).collect();
-        let numbered = Columns { first_id, names: None };
+        let numbered = Columns { first_id, names: None, ..Columns::default() };
         Dataset::new(Parts {
             features: Features::Dense { width, values },
             labels: rows.iter().map(|r| r.0).collect(),
             bounds: std::iter::once(0).chain(bounds).collect(),
             query_ids: (0..queries.len()).map(|q| format!("{odd}{q}")).collect(),
-            columns: if has[0] { Columns { first_id: 1, names: Some(names) } } else { numbered },
+            columns: if has[0] {
+                Columns { first_id: 1, names: Some(names), ..Columns::default() }
+            } else {
+                numbered
+            },
             comments: None,
             document_ids: has[1].then(|| rows.iter().map(|r| r.2.as_str()).collect()),
             query_weights: has[2].then(|| queries.iter().map(|(weight, _)| *weight).collect()),
@@ -147,7 +151,11 @@ fn two_columns(names: Option<[&str; 2]>) -> Parts {
         labels: vec![1.0, 0.0],
         bounds: vec![0, 1, 2],
         query_ids: ["a", "b"].into_iter().collect(),
-        columns: Columns { first_id: 1, names: names.map(|n| n.map(String::from).to_vec()) },
+        columns: Columns {
+            first_id: 1,
+            names: names.map(|n| n.map(String::from).to_vec()),
+            ..Columns::default()
+        },
         ..Parts::default()
     }
 }

@@ -151,7 +151,6 @@ fn what_the_file_says_is_carried_over() {
 fn what_cannot_be_read_is_refused_with_its_reason() {
     for (file, reasons) in [
         ("lightgbm-linear.txt", &["Tree=0", "linear_tree=false"][..]),
-        ("lightgbm-categories.txt", &["Tree=0", "`tf_idf`", "categories"]),
         ("lightgbm-classes.txt", &["several outputs", "num_class=4"]),
         ("lightgbm-zero.txt", &["Tree=0", "Column_", "zero_as_missing"]),
         ("xgboost-linear.json", &["gblinear"]),
@@ -260,7 +259,8 @@ fn compressed_models_are_known_by_their_content() {
 /// Names that only count are columns; the first may be feature 0 or feature 1, unless they say which.
 #[test]
 fn numbered_features_count_from_where_the_file_says() {
-    let undecided = |first_id| (Columns { first_id, names: None }, Numbering::Undecided);
+    let undecided =
+        |first_id| (Columns { first_id, names: None, ..Columns::default() }, Numbering::Undecided);
     let of = |ranker: Ranker| (ranker.columns, ranker.numbering);
     let load = |file: &str| Ranker::load(&path(file)).unwrap();
     assert_eq!(of(load("lightgbm-lambdarank.txt")), undecided(1));
@@ -276,7 +276,7 @@ fn numbered_features_count_from_where_the_file_says() {
     };
     assert_eq!(named("[]"), undecided(1));
     assert_eq!(named(r#"["f0","f1","f2","f3","f4"]"#), undecided(1));
-    let known = (Columns { first_id: 1, names: None }, Numbering::Known);
+    let known = (Columns { first_id: 1, names: None, ..Columns::default() }, Numbering::Known);
     assert_eq!(named(r#"["f1","f2","f3","f4","f5"]"#), known);
     assert_eq!(named(r#"["f1","f2","f3","f4","g"]"#).0.names.unwrap()[4], "g");
 }
@@ -286,7 +286,7 @@ fn cut(answer: &Answer, first_id: u32, skip: usize, width: usize) -> (Dataset, V
     let mut rows = answer.rows();
     rows.iter_mut().for_each(|row| row[skip + width..].fill(0.0));
     let kept: Vec<Vec<f32>> = rows.iter().map(|row| row[skip..skip + width].to_vec()).collect();
-    (dataset(&kept, Columns { first_id, names: None }), rows)
+    (dataset(&kept, Columns { first_id, names: None, ..Columns::default() }), rows)
 }
 
 /// A first column that no test asks about used to move all features by one, without a word.
@@ -307,7 +307,7 @@ fn columns_without_names_are_numbered_by_the_data_or_asked_for() {
         let numbered = ranker.clone().with_first_id(1).unwrap();
         assert_eq!(numbered.score(&narrow).unwrap(), expected, "{}", answer.file);
         assert_eq!(ranker.score(&cut(answer, 0, 0, 4).0).unwrap(), expected);
-        let wide = dataset(&[vec![0.0; 6]], Columns { first_id: 1, names: None });
+        let wide = dataset(&[vec![0.0; 6]], Columns { first_id: 1, names: None, ..Columns::default() });
         let error = ranker.score(&wide).unwrap_err().to_string();
         assert!(error.contains("has 6 features, up to number 6, and the model has 5"), "{error}");
         // What is not decided stays so in our own file, and the number that is given is kept.

@@ -27,7 +27,8 @@ fn example() -> Ranker {
             notes: vec!["a \"quoted\" note".into()],
         },
     };
-    let columns = Columns { first_id: 0, names: Some(vec!["a".into(), "b".into(), "c".into()]) };
+    let columns =
+        Columns { first_id: 0, names: Some(vec!["a".into(), "b".into(), "c".into()]), ..Columns::default() };
     let model = Model::linear(vec![0.1, -1.0 / 3.0, 1e-45], f64::MAX);
     Ranker::new(model, columns, Some(Normalizer::parse("log,min-max").unwrap()), provenance).unwrap()
 }
@@ -160,7 +161,7 @@ fn data(first_id: u32, names: Option<&[&str]>, width: usize, values: Vec<f32>) -
     let names = names.map(|n| n.iter().map(|n| n.to_string()).collect());
     let rows = values.len() / width;
     let data = Dataset::dense(values, width, vec![0.0; rows], &[rows]).unwrap();
-    data.with_columns(Columns { first_id, names }).unwrap()
+    data.with_columns(Columns { first_id, names, ..Columns::default() }).unwrap()
 }
 
 fn linear(first_id: u32, names: Option<&[&str]>) -> Ranker {
@@ -225,6 +226,7 @@ fn a_model_of_trees_cannot_claim_any_number_of_features() {
         gains: vec![1.0],
         values: vec![1.0, 2.0],
         covers: vec![1.0; 2],
+        ..Tree::default()
     };
     let of = |width, feature| {
         let mut ranker = linear(1, None);

@@ -58,6 +58,7 @@ fn models() -> [(&'static str, Model); 3] {
         gains: vec![0.0; leaves - 1],
         values: (0..leaves).map(|leaf| leaf as f64).collect(),
         covers: vec![1.0; leaves],
+        ..Tree::default()
     };
     // The last tree has too many leaves for the vectorised form.
     let trees = [(0, 4), (3, 16), (5, 2), (1, 300)].map(|(feature, leaves)| tree(feature, leaves));

@@ -23,6 +23,7 @@ fn tree(random: &mut Random, leaves: usize) -> Tree {
         gains: vec![0.0; nodes],
         values: (0..leaves).map(|_| random.random_range(-1.0..1.0)).collect(),
         covers: vec![1.0; leaves],
+        ..Tree::default()
     }
 }
 

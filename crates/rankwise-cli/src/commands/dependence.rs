@@ -3,7 +3,7 @@ use crate::insight::{column, feature_value, json_value, open};
 use crate::{interrupt, output, table};
 use anyhow::{Result, ensure};
 use clap::Args;
-use rankwise::models::Ranker;
+use rankwise::data::Columns;
 use rankwise::models::insight::{Dependence as Request, PartialDependence, write_dependence};
 use serde_json::json;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     after_help = "For each value of the feature, all documents are given that value, and their scores are averaged. \
-    The values are those in the data, or quantiles of them if there are more than --points. `missing` is a value, too, \
+    The values are those in the data, or quantiles of them if there are more than --points, or the most frequent categories. `missing` is a value, too, \
     if some documents lack the feature.\n\n\
     Examples:\n  rankwise dependence model.json test.txt --feature 25\n  \
     rankwise dependence model.json test.txt --feature bm25 --points 50 --json\n  \
@@ -71,36 +71,38 @@ impl Dependence {
         let found = request.of(&ranker.model, &data, &columns)?;
         if let Some(path) = &self.output {
             interrupt::will_write(path);
-            return Ok(write_dependence(path, &found, &ranker.columns)?);
+            return Ok(write_dependence(path, &found, data.columns())?);
         }
         if self.json {
-            return output::print_json(&as_json(&found, &ranker));
+            return output::print_json(&as_json(&found, data.columns()));
         }
-        output::print(&as_text(&found, &ranker))
+        output::print(&as_text(&found, data.columns()))
     }
 }
 
-fn names(found: &PartialDependence, ranker: &Ranker) -> Vec<String> {
-    found.columns.iter().map(|&column| ranker.columns.name(column)).collect()
+fn names(found: &PartialDependence, columns: &Columns) -> Vec<String> {
+    found.columns.iter().map(|&column| columns.name(column)).collect()
 }
 
-fn as_json(found: &PartialDependence, ranker: &Ranker) -> serde_json::Value {
+fn as_json(found: &PartialDependence, columns: &Columns) -> serde_json::Value {
     let points = found.points().into_iter().zip(&found.means).map(|(values, mean)| {
-        json!({ "values": values.into_iter().map(json_value).collect::<Vec<_>>(), "mean": mean })
+        let values = found.columns.iter().zip(values).map(|(&column, x)| json_value(columns, column, x));
+        json!({ "values": values.collect::<Vec<_>>(), "mean": mean })
     });
     json!({
-        "features": names(found, ranker),
+        "features": names(found, columns),
         "documents": found.documents,
         "points": points.collect::<Vec<_>>(),
     })
 }
 
-fn as_text(found: &PartialDependence, ranker: &Ranker) -> String {
-    let mut headers: Vec<String> = names(found, ranker).iter().map(|name| format!(">{name}")).collect();
+fn as_text(found: &PartialDependence, columns: &Columns) -> String {
+    let mut headers: Vec<String> = names(found, columns).iter().map(|name| format!(">{name}")).collect();
     headers.push(">mean score".into());
     let mut table = table::Columns::new(&headers.iter().map(String::as_str).collect::<Vec<_>>());
     for (values, &mean) in found.points().into_iter().zip(&found.means) {
-        table.row(values.into_iter().map(feature_value).chain([table::six(mean)]));
+        let values = found.columns.iter().zip(values).map(|(&column, x)| feature_value(columns, column, x));
+        table.row(values.chain([table::six(mean)]));
     }
     let documents = output::count(found.documents, "document", "documents");
     format!("{}\nmeans over {documents}\n", table.render())

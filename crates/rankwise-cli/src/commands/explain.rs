@@ -176,6 +176,14 @@ impl Shown<'_> {
         if column < self.data.width() { self.data.row(document).get(column) } else { 0.0 }
     }
 
+    fn text(&self, document: usize, column: usize) -> String {
+        feature_value(self.data.columns(), column, self.value(document, column))
+    }
+
+    fn json_value(&self, document: usize, column: usize) -> serde_json::Value {
+        json_value(self.data.columns(), column, self.value(document, column))
+    }
+
     /// Rows for the largest of `contributions`: the feature, the cells that `values` gives for it, the contribution, and
     /// its bar in the chart. One more row has the sum of all others.
     fn rows(&self, table: &mut table::Columns, contributions: &[f64], values: impl Fn(usize) -> Vec<String>) {
@@ -219,7 +227,7 @@ impl Explained {
         let contributions = by_size(&self.contributions).into_iter().map(|column| {
             json!({
                 "feature": shown.name(column),
-                "value": json_value(shown.value(self.document, column)),
+                "value": shown.json_value(self.document, column),
                 "contribution": self.contributions[column],
             })
         });
@@ -236,7 +244,7 @@ impl Explained {
 
     fn as_text(&self, shown: &Shown<'_>, base: (&str, f64)) -> String {
         let mut table = table::Columns::new(&["feature", ">value", ">contribution", ""]);
-        let value = |column| vec![feature_value(shown.value(self.document, column))];
+        let value = |column| vec![shown.text(self.document, column)];
         shown.rows(&mut table, &self.contributions, value);
         table.row([base.0, "", &signed(base.1), ""]);
         table.row(["score", "", &signed(self.score), ""]);
@@ -273,7 +281,7 @@ struct Difference<'a> {
 impl Difference<'_> {
     fn as_json(&self, shown: &Shown<'_>) -> serde_json::Value {
         let features = by_size(&self.differences).into_iter().map(|column| {
-            let values = [self.x, self.y].map(|e| json_value(shown.value(e.document, column)));
+            let values = [self.x, self.y].map(|e| shown.json_value(e.document, column));
             json!({ "feature": shown.name(column), "values": values, "difference": self.differences[column] })
         });
         json!({ "score": self.x.score - self.y.score, "features": features.collect::<Vec<_>>() })
@@ -284,7 +292,7 @@ impl Difference<'_> {
         let headers =
             ["feature", &format!(">{}", x.document + 1), &format!(">{}", y.document + 1), ">difference", ""];
         let mut table = table::Columns::new(&headers);
-        let values = |column| [x, y].map(|e| feature_value(shown.value(e.document, column))).to_vec();
+        let values = |column| [x, y].map(|e| shown.text(e.document, column)).to_vec();
         shown.rows(&mut table, &self.differences, values);
         table.row(["score", &signed(x.score), &signed(y.score), &signed(x.score - y.score), ""]);
         let verdict = match x.score.total_cmp(&y.score) {

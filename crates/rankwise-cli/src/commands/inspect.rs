@@ -84,6 +84,9 @@ fn summary(ranker: &Ranker) -> String {
             width => format!("{width}, from {first} to {last}"),
         },
     ]);
+    if !ranker.columns.categories.is_empty() {
+        lines.row(["categorical", &categorical(ranker)]);
+    }
     lines.row(["training", &record.ending()]);
     for (name, value) in &record.figures {
         let shown = if value.fract() == 0.0 { format!("{value}") } else { table::six(*value) };
@@ -93,6 +96,18 @@ fn summary(ranker: &Ranker) -> String {
         lines.row(["note", note]);
     }
     lines.render()
+}
+
+/// The categorical features, with their number of categories where these have texts.
+fn categorical(ranker: &Ranker) -> String {
+    let categories = &ranker.columns.categories;
+    let described = |column: usize| match categories.texts(column).unwrap_or_default().len() {
+        0 => ranker.columns.name(column),
+        count => {
+            format!("{} ({})", ranker.columns.name(column), output::count(count, "category", "categories"))
+        }
+    };
+    categories.columns().map(described).collect::<Vec<_>>().join(", ")
 }
 
 /// The `top` largest weights; 0 stands for all.

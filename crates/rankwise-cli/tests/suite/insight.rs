@@ -27,7 +27,7 @@ fn save(place: &Place, name: &str, model: Model) {
     let names = ["bm25", "age", "length"].map(String::from).to_vec();
     let card = LearnerCard { name: "by-hand".into(), title: "By hand".into(), citations: Vec::new() };
     let provenance = Provenance { learner: card, metric: "ndcg@10".into(), ..Provenance::default() };
-    let columns = Columns { first_id: 1, names: Some(names) };
+    let columns = Columns { first_id: 1, names: Some(names), ..Columns::default() };
     let ranker = Ranker::new(model, columns, None, provenance).unwrap();
     ranker.save(&place.path(name)).unwrap();
 }
@@ -47,6 +47,7 @@ fn by_hand() -> Tree {
         gains: vec![3.0, 1.0],
         values: vec![-1.0, 1.0, 0.25],
         covers: vec![2000.0, 1000.0, 1000.0],
+        ..Tree::default()
     }
 }
 
@@ -61,6 +62,7 @@ fn stump() -> Tree {
         gains: vec![0.5],
         values: vec![0.5, 0.0],
         covers: vec![3000.0, 1000.0],
+        ..Tree::default()
     }
 }
 

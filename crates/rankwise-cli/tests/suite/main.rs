@@ -1,6 +1,7 @@
 //! Whole commands as users run them: what they print, what they write and how they fail. One program, so that it is
 //! linked once.
 
+mod categories;
 mod commands;
 mod completions;
 mod experiments;

@@ -8,6 +8,7 @@ impl Dataset {
     ///
     /// Numbered features are matched by number: columns of zeros are added on both sides up to the lowest and the
     /// highest number that occurs in any of the data sets. Named features must have the same names in the same order.
+    /// A column that is categorical in one of them is categorical in all, with the same code for the same text.
     ///
     /// ```
     /// use rankwise::data::{Dataset, Features, Parts};
@@ -29,7 +30,7 @@ impl Dataset {
             return Err(different_names(first, other));
         }
         if first.columns().names.is_some() {
-            return Ok(sets);
+            return same_categories(sets);
         }
         let first_id = sets.iter().map(|set| set.columns().first_id).min().unwrap_or_default();
         let shift = |set: &Dataset| (set.columns().first_id - first_id) as usize;
@@ -44,8 +45,13 @@ impl Dataset {
             0 => set.widened(width),
             columns => moved_up(set, columns, first_id).and_then(|set| set.widened(width)),
         };
-        sets.into_iter().map(aligned).collect()
+        same_categories(sets.into_iter().map(aligned).collect::<Result<_>>()?)
     }
+}
+
+fn same_categories(sets: Vec<Dataset>) -> Result<Vec<Dataset>> {
+    let united = Dataset::united_categories(&sets);
+    sets.into_iter().map(|set| set.recoded(&united)).collect()
 }
 
 fn different_names(first: &Dataset, other: &Dataset) -> Error {
@@ -85,6 +91,7 @@ fn moved_up(set: Dataset, columns: usize, first_id: u32) -> Result<Dataset> {
     };
     let mut parts = Parts { features, ..set.into_parts() };
     parts.columns.first_id = first_id;
+    parts.columns.categories = parts.columns.categories.moved(|column| Some(column + columns));
     Dataset::new(parts)
 }
 
@@ -100,11 +107,15 @@ mod tests {
     }
 
     fn numbered(first_id: u32) -> Columns {
-        Columns { first_id, names: None }
+        Columns { first_id, names: None, ..Columns::default() }
     }
 
     fn named(names: &[&str]) -> Columns {
-        Columns { first_id: 1, names: Some(names.iter().map(|name| name.to_string()).collect()) }
+        Columns {
+            first_id: 1,
+            names: Some(names.iter().map(|name| name.to_string()).collect()),
+            ..Columns::default()
+        }
     }
 
     fn dense(width: usize) -> Features {

@@ -1,12 +1,12 @@
 //! The data set: labelled feature rows in queries.
 
 use super::rows::{any_infinite, infinite_value};
-use super::{Features, MAX_FEATURES, Query, Row, Rows, Texts};
+use super::{Categories, Features, MAX_FEATURES, Query, Row, Rows, Texts};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The names of the feature columns of a data set.
+/// The names of the feature columns of a data set, and which of them are categorical.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
@@ -14,11 +14,14 @@ pub struct Columns {
     pub first_id: u32,
     /// Names, if the source has them (a CSV header).
     pub names: Option<Vec<String>>,
+    /// The categorical columns.
+    #[serde(default, skip_serializing_if = "Categories::is_empty")]
+    pub categories: Categories,
 }
 
 impl Default for Columns {
     fn default() -> Self {
-        Columns { first_id: 1, names: None }
+        Columns { first_id: 1, names: None, categories: Categories::default() }
     }
 }
 
@@ -76,7 +79,9 @@ impl Dataset {
         check_bounds(&parts)?;
         check_features(&parts)?;
         check_optional(&parts)?;
-        Ok(Dataset { parts })
+        let data = Dataset { parts };
+        data.check_categories()?;
+        Ok(data)
     }
 
     /// Documents with `width` feature values each, one after the other, and a label each. Query `q` has the next
@@ -115,7 +120,7 @@ impl Dataset {
         self.with(|parts| parts.query_weights = Some(weights))
     }
 
-    /// Sets the names of the feature columns, or the number of the first.
+    /// Sets the names of the feature columns, the number of the first, and which are categorical.
     pub fn with_columns(self, columns: Columns) -> Result<Self> {
         self.with(|parts| parts.columns = columns)
     }
@@ -140,6 +145,7 @@ impl Dataset {
         check_bounds(&self.parts)?;
         check_names(&self.parts)?;
         check_optional(&self.parts)?;
+        self.check_categories()?;
         Ok(self)
     }
 

@@ -4,7 +4,7 @@ use super::{Dataset, Features};
 use xxhash_rust::xxh3::Xxh3;
 
 impl Dataset {
-    /// A fingerprint of everything that learning looks at: features, labels, queries and their weights.
+    /// A fingerprint of everything that learning looks at: features, labels, queries, their weights, and categories.
     pub fn fingerprint(&self) -> String {
         let mut hash = Xxh3::new();
         let mut put = |bytes: &[u8]| hash.update(bytes);
@@ -26,6 +26,9 @@ impl Dataset {
         if let Features::Sparse { starts, columns, .. } = &self.parts().features {
             starts.iter().for_each(|s| put(&(*s as u64).to_le_bytes()));
             columns.iter().for_each(|c| put(&c.to_le_bytes()));
+        }
+        if self.has_categories() {
+            put(&serde_json::to_vec(&self.columns().categories).expect("categories are plain data"));
         }
         format!("xxh3:{:016x}:{}", hash.digest(), self.width())
     }

@@ -1,6 +1,7 @@
 //! Data sets of queries with labelled documents: reading, writing, preparing and generating them.
 
 mod align;
+mod categories;
 pub mod clean;
 mod concat;
 mod dataset;
@@ -18,6 +19,8 @@ pub mod stats;
 pub mod synthetic;
 mod texts;
 
+pub(crate) use categories::code_of;
+pub use categories::{Categories, MAX_CATEGORY};
 pub use clean::{CLEANING, CleanReport, Cleaner};
 pub(crate) use dataset::bounds_of;
 pub use dataset::{Columns, Dataset, Parts};

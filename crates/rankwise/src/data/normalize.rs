@@ -93,9 +93,16 @@ impl Normalizer {
         }
     }
 
-    /// Scales all queries of `data`. Fails if a value becomes infinite, or if a sparse matrix would grow past what
+    /// Scales all queries of `data`. Fails if a feature is categorical, if a value becomes infinite, or if a sparse matrix would grow past what
     /// memory can be expected to hold.
     pub fn apply(&self, data: Dataset) -> Result<Dataset> {
+        if let Some(column) = data.columns().categories.columns().next() {
+            return Err(Error::parameter(format!(
+                "feature {} is categorical, and scaling would change its categories; leave out the normalisation ({self}), \
+                 which trees do not need",
+                data.columns().name(column)
+            )));
+        }
         let mut parts = data.into_parts();
         parts.features = self.apply_to_features(parts.features, &parts.bounds)?;
         Dataset::new(parts)

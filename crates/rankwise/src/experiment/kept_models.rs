@@ -178,7 +178,9 @@ impl Experiment {
         for (role, column) in roles.named() {
             add(&format!("--{role}"), vec![column.to_owned()]);
         }
-        for (flag, columns) in [("--ignore", &roles.ignore), ("--only", &roles.only)] {
+        let lists =
+            [("--ignore", &roles.ignore), ("--only", &roles.only), ("--categorical", &roles.categorical)];
+        for (flag, columns) in lists {
             columns.iter().for_each(|column| add(flag, vec![column.clone()]));
         }
         add("--seed", vec![self.job_seed(data, chosen.fold, chosen.repeat).to_string()]);

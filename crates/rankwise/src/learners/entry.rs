@@ -45,6 +45,8 @@ pub(crate) struct Configured {
     pub(crate) scorer: Option<ScorerKind>,
     /// Whether it can start from a model and keep a checkpoint.
     pub(crate) continues: bool,
+    /// Whether it learns from categorical features.
+    pub(crate) takes_categories: bool,
     trainer: Box<dyn Train>,
     /// Makes the same learner with other parameters; it takes all of them.
     reconfigure: Option<fn(&Table) -> Result<Configured>>,
@@ -306,6 +308,7 @@ fn configure_method<L: Learner>(given: &Table) -> Result<Configured> {
         parameters: table_of(&learner),
         scorer: None,
         continues: L::CONTINUES,
+        takes_categories: L::TAKES_CATEGORIES,
         trainer: Box::new(Method(learner)),
         reconfigure: Some(configure_method::<L>),
     })
@@ -323,6 +326,7 @@ fn configure<L: LossLearner, S: LossScorer<L>>(defaults: S, given: &Table) -> Re
         parameters: with_scorer(S::KIND, [table_of(&loss), table_of(&scorer)]),
         scorer: Some(S::KIND),
         continues: S::CONTINUES,
+        takes_categories: S::TAKES_CATEGORIES,
         trainer: Box::new(Minimized { loss, scorer }),
         reconfigure: Some(|all| configure::<L, S>(S::default(), all)),
     })
@@ -386,6 +390,7 @@ impl CustomLoss {
             parameters: with_scorer(S::KIND, [table_of(&scorer)]),
             scorer: Some(S::KIND),
             continues: S::CONTINUES,
+            takes_categories: S::TAKES_CATEGORIES,
             trainer: Box::new(Minimized { loss: self.clone(), scorer }),
             reconfigure: None,
         })

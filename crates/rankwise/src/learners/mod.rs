@@ -95,6 +95,8 @@ pub trait Learner: Parameters {
     /// Whether it compares the documents of a query with each other, so that [`steps`](Learner::steps) grow with long
     /// queries and not with the number of features.
     const COMPARES_DOCUMENTS: bool = false;
+    /// Whether it learns from categorical features.
+    const TAKES_CATEGORIES: bool = false;
 
     /// Rejects parameters that are out of range.
     fn check(&self) -> Result<()>;

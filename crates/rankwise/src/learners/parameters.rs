@@ -98,6 +98,11 @@ const ALIASES: &[(&str, &[&str])] = &[
         "feature_fraction_per_split",
         &["split_features", "feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode", "rsm"],
     ),
+    ("max_onehot_categories", &["max_cat_to_onehot", "one_hot_max_size"]),
+    ("max_categories", &["max_cat_threshold"]),
+    ("category_smoothing", &["cat_smooth"]),
+    ("category_l2", &["cat_l2"]),
+    ("min_data_per_category_group", &["min_data_per_group"]),
     ("dropout", &["drop", "drop_rate", "rate_drop"]),
     (
         "early_stopping_rounds",

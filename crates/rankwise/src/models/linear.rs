@@ -79,7 +79,7 @@ pub(super) fn magnitude(weights: &[f64], row: &[f32]) -> f64 {
 /// Values of several magnitudes, for every feature.
 pub(super) fn trial_values() -> TrialValues {
     let common = &[0.0, f32::NAN, 1.0, -1.0, 0.5, 1e-6, 3.25, -17.5, 0.1, 1e4];
-    TrialValues { common, by_column: BTreeMap::new() }
+    TrialValues { common, by_column: BTreeMap::new(), categories: BTreeMap::new() }
 }
 
 /// A missing value counts as 0.

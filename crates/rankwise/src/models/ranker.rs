@@ -180,8 +180,22 @@ impl Ranker {
         }
     }
 
-    /// The data with its columns where the model expects them.
+    /// The data with its columns where the model expects them, and its categories in the model's codes.
     fn align<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
+        let aligned = self.align_columns(data)?;
+        match aligned.columns().categories == self.columns.categories {
+            true => Ok(aligned),
+            false => self.recode(aligned.into_owned()).map(Cow::Owned),
+        }
+    }
+
+    /// Data may have fewer columns than the model; the others are 0.
+    fn recode(&self, data: Dataset) -> Result<Dataset> {
+        let width = data.width();
+        data.recoded(&self.columns.categories.moved(|column| Some(column).filter(|c| *c < width)))
+    }
+
+    fn align_columns<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
         if let (Some(mine), Some(theirs)) = (&self.columns.names, &data.columns().names) {
             return if mine == theirs { Ok(Cow::Borrowed(data)) } else { select_by_name(data, mine) };
         }
@@ -257,7 +271,9 @@ impl Ranker {
             None if ensemble.width() > MANY_FEATURES => needed.min(ensemble.width()),
             _ => ensemble.width(),
         };
-        Ranker { model: Model::Trees(ensemble.narrowed(width)), ..self }
+        let categories = self.columns.categories.moved(|column| Some(column).filter(|c| *c < width));
+        let columns = Columns { categories, ..self.columns };
+        Ranker { model: Model::Trees(ensemble.narrowed(width)), columns, ..self }
     }
 
     /// Rejects a ranker that no learner could have trained.
@@ -274,6 +290,10 @@ impl Ranker {
         if self.columns.names.as_ref().is_some_and(|n| n.len() != width) {
             return Err(Error::model("it names another number of features than it has"));
         }
+        self.columns.categories.check(width).map_err(|e| Error::model(e.to_string()))?;
+        if self.normalizer.is_some() && !self.columns.categories.is_empty() {
+            return Err(Error::model("it scales features although some are categorical"));
+        }
         if self.columns.first_id > 1 {
             return Err(Error::model("its first feature has an id other than 0 and 1"));
         }
@@ -285,6 +305,7 @@ impl Ranker {
 /// The first `width` columns of `data`.
 fn first_columns(data: &Dataset, width: usize) -> Result<Dataset> {
     let mut parts = data.clone().into_parts();
+    parts.columns.categories = parts.columns.categories.moved(|column| Some(column).filter(|c| *c < width));
     parts.features = match parts.features {
         Features::Dense { width: all, values } => {
             let kept = values.chunks_exact(all).flat_map(|row| &row[..width]).copied();
@@ -325,6 +346,8 @@ fn select_by_name<'a>(data: &Dataset, names: &[String]) -> Result<Cow<'a, Datase
     }
     let mut parts = data.clone().into_parts();
     parts.features = Features::Dense { width: names.len(), values };
+    parts.columns.categories =
+        parts.columns.categories.moved(|column| chosen.iter().position(|&c| c == column));
     parts.columns.names = Some(names.to_vec());
     Dataset::new(parts).map(Cow::Owned)
 }

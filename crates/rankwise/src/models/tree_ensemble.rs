@@ -276,6 +276,7 @@ mod tests {
             gains: vec![0.0],
             values: vec![0.3, 0.7],
             covers: vec![1.0; 2],
+            ..Tree::default()
         };
         let ensemble = TreeEnsemble::sum(2, 0.1, vec![stump(0, 0.0), stump(1, -2.0), stump(0, 2.0)]).unwrap();
         let mut expected = vec![0.0; data.len()];

@@ -5,8 +5,9 @@
 //! whose tables fit the first-level cache. Splitting a leaf by one feature reads them column by column. Sparse data
 //! stores only the codes that differ from the code of 0, row by row.
 
-use super::bins::{FeatureBins, sampled};
+use super::bins::{FeatureBins, MAX_BINS, sampled};
 use super::bundles::{Bundles, Part};
+use super::categories;
 use super::prefetch::prefetch;
 use crate::data::{Dataset, Features};
 use crate::parallel;
@@ -64,12 +65,16 @@ pub(super) enum Codes {
 impl Binned {
     /// Bins every feature of `data` into at most `max_bins` bins and encodes every document.
     pub fn new(data: &Dataset, max_bins: usize) -> Binned {
-        let all = match &data.parts().features {
+        let mut all = match &data.parts().features {
             Features::Dense { width, values } => cut_dense(values, *width, max_bins),
             Features::Sparse { width, starts, columns, values } => {
                 cut_sparse(*width, starts, columns, values, max_bins)
             }
         };
+        for column in data.columns().categories.columns() {
+            let (categories, missing) = categories::bins_of(data, column, max_bins.clamp(2, MAX_BINS));
+            all[column] = FeatureBins::of_categories(categories, missing);
+        }
         let mut start = 0;
         let mut features = Vec::new();
         for (column, bins) in all.into_iter().enumerate().filter(|(_, bins)| bins.codes() > 1) {

@@ -3,6 +3,8 @@
 //! A feature with few distinct values gets one bin per value, so nothing is lost. A feature with many is cut at
 //! quantiles. Bounds lie between values that occur, so the thresholds of a tree do not coincide with data values.
 
+use super::categories::CategoryBins;
+
 /// The maximum number of bins. Codes are bytes, and one of the 256 is reserved for missing values.
 pub const MAX_BINS: usize = 255;
 
@@ -16,6 +18,8 @@ pub struct FeatureBins {
     uppers: Vec<f32>,
     /// Whether there is a code for missing values; it comes after the last bin.
     missing: bool,
+    /// What the bins are where the feature holds categories; there are then as many upper bounds, without a meaning.
+    categories: Option<CategoryBins>,
 }
 
 impl FeatureBins {
@@ -23,7 +27,17 @@ impl FeatureBins {
     /// sampled or not, lacks the value.
     pub fn of(mut values: Vec<f32>, missing: bool, max_bins: usize) -> FeatureBins {
         values.retain(|x| !x.is_nan());
-        FeatureBins { uppers: uppers(&runs(&values), max_bins.clamp(1, MAX_BINS)), missing }
+        FeatureBins { uppers: uppers(&runs(&values), max_bins.clamp(1, MAX_BINS)), missing, categories: None }
+    }
+
+    /// Bins of categories.
+    pub(super) fn of_categories(categories: CategoryBins, missing: bool) -> FeatureBins {
+        FeatureBins { uppers: vec![f32::MAX; categories.len()], missing, categories: Some(categories) }
+    }
+
+    /// What the bins are where the feature holds categories.
+    pub(super) fn categories(&self) -> Option<&CategoryBins> {
+        self.categories.as_ref()
     }
 
     /// The number of codes.
@@ -56,30 +70,36 @@ impl FeatureBins {
     pub fn code(&self, x: f32) -> u8 {
         if x.is_nan() {
             self.uppers.len() as u8
+        } else if let Some(categories) = &self.categories {
+            categories.bin(x)
         } else {
             self.uppers.partition_point(|&upper| upper < x) as u8
         }
     }
 
     /// A faster encoder, for many values.
-    pub fn coder(&self) -> Coder {
+    pub fn coder(&self) -> Coder<'_> {
         let mut uppers = [f32::INFINITY; 256];
         uppers[..self.uppers.len()].copy_from_slice(&self.uppers);
-        Coder { uppers, missing: self.uppers.len() as u8 }
+        Coder { uppers, missing: self.uppers.len() as u8, categories: self.categories.as_ref() }
     }
 }
 
 /// Encodes values of one feature quickly: a binary search of exactly eight steps without branches, because the
 /// processor cannot predict the next bin.
-pub struct Coder {
+pub struct Coder<'a> {
     uppers: [f32; 256],
     missing: u8,
+    categories: Option<&'a CategoryBins>,
 }
 
-impl Coder {
+impl Coder<'_> {
     /// The code of a value; the same as [`FeatureBins::code`].
     #[inline]
     pub fn code(&self, x: f32) -> u8 {
+        if let Some(categories) = self.categories {
+            return if x.is_nan() { self.missing } else { categories.bin(x) };
+        }
         let mut at = 0usize;
         for half in [128, 64, 32, 16, 8, 4, 2, 1] {
             at += usize::from(self.uppers[(at + half - 1) & 255] < x) * half;

@@ -137,7 +137,7 @@ impl<'a> Grower<'a> {
     /// The root with all documents.
     fn root(&self, context: &Context<'_>, rows: &RowPartition) -> Leaf {
         let (histogram, total) = self.histogram_of(rows.members(0..rows.all().len(), context.gradients));
-        let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
+        let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY), extra_l2: 0.0 };
         let mut root = Leaf::new(0..rows.all().len(), node, 0);
         root.best = self.search_all(context, node, &histogram);
         root.histogram = Some(histogram);
@@ -191,7 +191,9 @@ impl<'a> Grower<'a> {
         let middle = rows.partition(&split, self.binned);
         let both = &*rows.rows;
         let start = parent.rows.start;
-        let child = |rows, total, bounds| Leaf::new(rows, Node { total, bounds }, parent.depth + 1);
+        let child = |rows, total, bounds| {
+            Leaf::new(rows, Node { total, bounds, extra_l2: split.extra_l2 }, parent.depth + 1)
+        };
         let mut left = child(start..start + middle, split.left, bounds.0);
         let mut right = child(start + middle..parent.rows.end, split.right, bounds.1);
         let least = 2 * self.growth.min_data_in_leaf.max(1);
@@ -379,7 +381,8 @@ impl TreeInProgress {
 
     fn finish(mut self, search: &Search<'_>, spare: &Spare<Histogram>) -> GrownTree {
         for leaf in &mut self.leaves {
-            let stats = search.units.read(leaf.node.total);
+            let mut stats = search.units.read(leaf.node.total);
+            stats.curvature += leaf.node.extra_l2;
             self.tree.values.push(search.value(stats, leaf.node.bounds));
             self.tree.covers.push(stats.count as f32);
             spare.give_back(leaf.histogram.take());
@@ -398,9 +401,14 @@ impl TreeInProgress {
 pub(super) fn push_node(tree: &mut Tree, split: &Split, binned: &Binned, leaves: (usize, usize)) {
     let feature = &binned.features()[split.feature];
     tree.features.push(feature.column as u32);
-    tree.thresholds.push(feature.bins.upper(split.bin));
+    tree.thresholds.push(if split.set.is_some() { 0.0 } else { feature.bins.upper(split.bin) });
     tree.missing_left.push(split.missing_left);
     tree.left.push(Child::Leaf(leaves.0).code());
     tree.right.push(Child::Leaf(leaves.1).code());
     tree.gains.push(split.gain.min(f64::from(f32::MAX)) as f32);
+    let categories = split.set.zip(feature.bins.categories()).map(|(set, bins)| bins.categories(set));
+    if categories.is_some() || tree.has_categories() {
+        tree.categories.resize(tree.features.len() - 1, Vec::new());
+        tree.categories.push(categories.unwrap_or_default());
+    }
 }

@@ -1,5 +1,6 @@
 //! The settings of a tree: its shape, its regularisation, and which splits are allowed.
 
+use super::categories::CategorySplits;
 use crate::error::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,8 @@ pub struct Growth {
     /// Monotone constraints, one per column: 1 if scores may only increase with the feature, −1 if they may only
     /// decrease, 0 for no constraint. Empty for no constraints at all.
     pub monotone: Vec<i8>,
+    /// How splits by categories are found.
+    pub categories: CategorySplits,
 }
 
 impl Default for Growth {
@@ -64,6 +67,7 @@ impl Default for Growth {
             feature_fraction: 1.0,
             feature_fraction_per_split: 1.0,
             monotone: Vec::new(),
+            categories: CategorySplits::default(),
         }
     }
 }
@@ -99,6 +103,8 @@ impl Growth {
             ("min_split_gain", self.min_split_gain),
             ("l1", self.l1),
             ("l2", self.l2),
+            ("category_smoothing", self.categories.smoothing),
+            ("category_l2", self.categories.l2),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return reject(format!("{name} is {value}; it must be finite and not negative"));

@@ -90,6 +90,7 @@ impl<'a> Midpoints<'a> {
             gains: vec![cut.gain as f32],
             values: cut.sides.to_vec(),
             covers: vec![0.0; 2],
+            ..Tree::default()
         })
     }
 

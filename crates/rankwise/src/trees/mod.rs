@@ -10,6 +10,7 @@
 mod binned;
 mod bins;
 mod bundles;
+mod categories;
 mod gradients;
 mod grow;
 mod growth;
@@ -26,6 +27,7 @@ mod tree;
 
 pub use binned::Binned;
 pub use bins::{Coder, FeatureBins, MAX_BINS};
+pub use categories::CategorySplits;
 pub use grow::{Grower, GrownTree};
 pub use growth::{Growth, GrowthPolicy};
 pub use midpoints::Midpoints;

@@ -99,6 +99,11 @@ impl Grower<'_> {
         let (binned, growth, _) = self.parts();
         let feature = &binned.features()[place];
         let (start, values) = (feature.start, feature.bins.value_bins());
+        if let Some(categories) = feature.bins.categories() {
+            let sums =
+                level.iter().map(|part| (&part.histogram[start..][..feature.bins.codes()], part.total));
+            return search.best_set_of_level(place, categories, &sums.collect::<Vec<_>>());
+        }
         let missing = feature.bins.missing_code();
         let mut best: Option<Split> = None;
         for missing_left in [false, true] {
@@ -118,7 +123,16 @@ impl Grower<'_> {
                     let missing_left =
                         if missing.is_some() { missing_left } else { feature.bins.sends_zero_left(bin) };
                     let none = GradientSums::default();
-                    best = Some(Split { gain, feature: place, bin, missing_left, left: none, right: none });
+                    best = Some(Split {
+                        gain,
+                        feature: place,
+                        bin,
+                        missing_left,
+                        left: none,
+                        right: none,
+                        set: None,
+                        extra_l2: 0.0,
+                    });
                 }
             }
         }
@@ -136,7 +150,7 @@ fn add_gains(
     gains: &mut [f64],
 ) {
     let total = search.units.read(part.total);
-    let node = Node { total: part.total, bounds: (f64::NEG_INFINITY, f64::INFINITY) };
+    let node = Node { total: part.total, bounds: (f64::NEG_INFINITY, f64::INFINITY), extra_l2: 0.0 };
     let mut sum = begin;
     for (&sums, gain) in bins.iter().zip(gains) {
         sum += sums;

@@ -1,6 +1,7 @@
 //! The best split of a leaf, feature by feature.
 
 use super::binned::{Binned, Feature};
+use super::categories::BinSet;
 use super::gradients::{FixedPointUnits, GradientSums, Stats};
 use super::growth::Growth;
 
@@ -15,6 +16,10 @@ pub(super) struct Split {
     pub(super) missing_left: bool,
     pub(super) left: GradientSums,
     pub(super) right: GradientSums,
+    /// The bins that go left, where categories are tested.
+    pub(super) set: Option<BinSet>,
+    /// L2 penalty on the values of the two sides, beside that of all leaves.
+    pub(super) extra_l2: f64,
 }
 
 impl Split {
@@ -28,6 +33,9 @@ impl Split {
 
     /// Whether each code goes left.
     pub(super) fn sides(&self, binned: &Binned) -> [bool; 256] {
+        if let Some(set) = self.set {
+            return std::array::from_fn(|code| set.contains(code));
+        }
         let missing = binned.features()[self.feature].bins.missing_code();
         std::array::from_fn(|code| if missing == Some(code) { self.missing_left } else { code <= self.bin })
     }
@@ -39,6 +47,8 @@ pub(super) struct Node {
     pub(super) total: GradientSums,
     /// The lower and upper bound on its value that monotone constraints impose.
     pub(super) bounds: (f64, f64),
+    /// L2 penalty on its value, beside that of all leaves.
+    pub(super) extra_l2: f64,
 }
 
 /// Searches for splits.
@@ -65,6 +75,9 @@ impl Search<'_> {
         feature: &Feature,
         bins: &[GradientSums],
     ) -> Option<Split> {
+        if let Some(categories) = feature.bins.categories() {
+            return self.best_set(node, place, categories, bins);
+        }
         let total = self.units.read(node.total);
         let found = if self.growth.monotone.is_empty() {
             self.scan_all(node, total, feature, bins, |left, right| self.free_gain(left, right))
@@ -84,6 +97,8 @@ impl Search<'_> {
             missing_left: found.missing_left,
             left: found.left,
             right: node.total - found.left,
+            set: None,
+            extra_l2: 0.0,
         })
     }
 

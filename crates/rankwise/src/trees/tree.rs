@@ -1,10 +1,13 @@
 //! A regression tree as arrays: the form in which trees are grown, stored and scored.
 
-use crate::data::Row;
+use crate::data::{MAX_CATEGORY, Row, code_of};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// A binary tree of tests `x[feature] ≤ threshold`. Node 0 is the root; children come after their parents.
+/// A binary tree of tests `x[feature] ≤ threshold`, or of tests whether a category is in a set. Node 0 is the root;
+/// children come after their parents.
+///
+/// A category in the set of a node goes left. All others go right, those that training did not see included.
 ///
 /// This test can express those of other tools: features are single precision, so `x < t` is `x ≤` the next float
 /// below `t`, and a double-precision threshold is rounded down to single precision.
@@ -27,6 +30,10 @@ pub struct Tree {
     pub values: Vec<f64>,
     /// The number (or total weight) of training documents in each leaf; 0 if unknown.
     pub covers: Vec<f32>,
+    /// For each inner node the categories that go left, ascending, and none where it tests a threshold. Empty if no
+    /// node of the tree tests categories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<Vec<u32>>,
 }
 
 /// A decoded child: a code `c ≥ 0` is inner node `c`, and `c < 0` is leaf `!c`.
@@ -64,10 +71,32 @@ impl Tree {
         if self.features.is_empty() { Child::Leaf(0) } else { Child::Node(0) }
     }
 
+    /// The categories that go left at `node`; `None` if it tests a threshold.
+    #[inline]
+    pub fn category_set(&self, node: usize) -> Option<&[u32]> {
+        self.categories.get(node).map(Vec::as_slice).filter(|set| !set.is_empty())
+    }
+
+    /// Whether some node tests categories.
+    pub fn has_categories(&self) -> bool {
+        !self.categories.is_empty()
+    }
+
+    /// Whether a document with the value `x` of its feature goes left at `node`.
+    #[inline]
+    pub fn goes_left(&self, node: usize, x: f32) -> bool {
+        if x.is_nan() {
+            return self.missing_left[node];
+        }
+        match self.category_set(node) {
+            None => x <= self.thresholds[node],
+            Some(set) => code_of(x).is_some_and(|code| set.binary_search(&code).is_ok()),
+        }
+    }
+
     /// The child of `node` for a document with the value `x` of its feature.
     pub fn next(&self, node: usize, x: f32) -> Child {
-        let goes_left = if x.is_nan() { self.missing_left[node] } else { x <= self.thresholds[node] };
-        Child::of(if goes_left { self.left[node] } else { self.right[node] })
+        Child::of(if self.goes_left(node, x) { self.left[node] } else { self.right[node] })
     }
 
     /// The leaf of a document. Columns beyond the document's are 0, as in files that omit zeros.
@@ -116,7 +145,26 @@ impl Tree {
         if self.thresholds.iter().any(|t| t.is_nan()) || self.values.iter().any(|v| !v.is_finite()) {
             return Err(Error::model("a tree has a threshold or a leaf value that is not finite"));
         }
+        self.check_categories()?;
         self.check_links()
+    }
+
+    fn check_categories(&self) -> Result<()> {
+        if self.categories.is_empty() {
+            return Ok(());
+        }
+        if self.categories.len() != self.features.len() || self.categories.iter().all(Vec::is_empty) {
+            return Err(Error::model("a tree does not have one set of categories for each of its nodes"));
+        }
+        let is_set = |set: &Vec<u32>| {
+            set.is_sorted_by(|a, b| a < b) && set.last().is_none_or(|&last| last <= MAX_CATEGORY)
+        };
+        match self.categories.iter().all(is_set) {
+            true => Ok(()),
+            false => Err(Error::model(format!(
+                "the categories of a tree are not ascending whole numbers up to {MAX_CATEGORY}"
+            ))),
+        }
     }
 
     /// Every leaf, and every node except for the root, must have exactly one parent that comes before it. Then
@@ -164,7 +212,43 @@ pub(crate) mod tests {
             gains: vec![3.0, 1.0],
             values: vec![10.0, 20.0, 30.0],
             covers: vec![5.0, 3.0, 2.0],
+            ..Tree::default()
         }
+    }
+
+    /// The same with categories 2 and 7 of feature 0 on the left, in place of what is at most 1.5.
+    pub(crate) fn sample_of_categories() -> Tree {
+        let mut tree = sample();
+        tree.thresholds[0] = 0.0;
+        tree.categories = vec![vec![2, 7], vec![]];
+        tree
+    }
+
+    #[test]
+    fn categories_by_hand() {
+        let nan = f32::NAN;
+        let rows = [
+            ([2.0, 0.0], 0),
+            ([7.0, -9.0], 0),
+            ([0.0, -9.0], 1),
+            // Unseen, and values that are no categories.
+            ([3.0, 0.0], 2),
+            ([-2.0, 0.0], 2),
+            ([2.5, 0.0], 2),
+            ([1e30, 0.0], 2),
+            ([nan, 0.0], 2),
+        ];
+        let mut tree = sample_of_categories();
+        for (row, leaf) in rows {
+            assert_eq!(tree.leaf(Row::Dense(&row)), leaf, "{row:?}");
+        }
+        tree.missing_left[0] = true;
+        assert_eq!(tree.leaf(Row::Dense(&[nan, 0.0])), 0);
+        assert!(tree.check(2).is_ok());
+        let text = serde_json::to_string(&tree).unwrap();
+        assert!(text.ends_with("\"categories\":[[2,7],[]]}"), "{text}");
+        assert_eq!(serde_json::from_str::<Tree>(&text).unwrap(), tree);
+        assert!(!serde_json::to_string(&sample()).unwrap().contains("categories"));
     }
 
     #[test]
@@ -202,5 +286,10 @@ pub(crate) mod tests {
         assert!(broken(|t| t.values[0] = f64::INFINITY).contains("not finite"));
         assert!(broken(|t| t.gains.truncate(1)).contains("lengths"));
         assert!(broken(|t| t.values.push(1.0)).contains("lengths"));
+        assert!(broken(|t| t.categories = vec![vec![1]]).contains("one set of categories for each"));
+        assert!(broken(|t| t.categories = vec![vec![], vec![]]).contains("one set of categories for each"));
+        assert!(broken(|t| t.categories = vec![vec![2, 1], vec![]]).contains("ascending"));
+        assert!(broken(|t| t.categories = vec![vec![1, 1], vec![]]).contains("ascending"));
+        assert!(broken(|t| t.categories = vec![vec![1 << 24], vec![]]).contains("up to 16777215"));
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn stump(feature: u32, threshold: f32, missing_left: bool, values: [f
         gains: vec![1.0],
         values: values.to_vec(),
         covers: vec![1.0; 2],
+        ..Tree::default()
     }
 }
 
@@ -84,6 +85,7 @@ pub(crate) fn rope(levels: usize) -> Tree {
         gains: vec![0.0; levels],
         values: (0..=levels).map(|i| i as f64).collect(),
         covers: vec![1.0; levels + 1],
+        ..Tree::default()
     }
 }
 
@@ -92,6 +94,34 @@ pub(crate) fn combined(combine: Combine, outputs: usize) -> Ranker {
     let stumps =
         (0..2 * outputs).map(|t| stump(t as u32 % 2, t as f32 / 3.0, t % 2 == 0, [0.75, -0.1 * t as f64]));
     ranker(Model::Trees(TreeEnsemble::new(2, base, combine, stumps.collect()).unwrap()))
+}
+
+/// Sets of categories of all sizes, missing by turns to the left and the right, beside thresholds of the same trees.
+pub(crate) fn categories() -> Ranker {
+    let sets = [
+        vec![0],
+        vec![3],
+        vec![1, 2, 31, 32, 33],
+        (0..70).map(|i| 3 * i).collect(),
+        vec![5, 100_000, 16_777_215],
+    ];
+    let tree = |i: usize| {
+        let size = f64::from(1 << i);
+        let mut tree = Tree {
+            features: vec![0, 1, 0],
+            thresholds: vec![0.0, 0.5, 0.0],
+            missing_left: vec![i.is_multiple_of(2), true, i.is_multiple_of(3)],
+            left: vec![1, !0, !2],
+            right: vec![2, !1, !3],
+            gains: vec![1.0; 3],
+            values: vec![size, -size, size / 2.0, -size / 4.0],
+            covers: vec![1.0; 4],
+            ..Tree::default()
+        };
+        tree.categories = vec![sets[i].clone(), vec![], sets[(i + 1) % sets.len()].clone()];
+        tree
+    };
+    trees(2, 0.25, (0..sets.len()).map(tree).collect())
 }
 
 /// A network with weights that repeat no pattern, and a feature far from 0 that varies little.

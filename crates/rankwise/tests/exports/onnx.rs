@@ -25,6 +25,7 @@ fn onnx_models() -> Vec<(&'static str, Ranker)> {
         ("expected-grade", combined(Combine::Ordinal { grades: vec![-1.0, 1.0, 4.0] }, 2)),
         ("no-trees", trees(1, 0.5, vec![])),
         ("one-leaf", trees(1, 0.5, vec![Tree::constant(2.0, 1.0), stump(0, 1.0, true, [1.0, 3.0])])),
+        ("categories", categories()),
         ("relu", network(Activation::Relu, &[5, 3, 1])),
         ("tanh", network(Activation::Tanh, &[4, 1])),
         ("one-layer", network(Activation::Tanh, &[1])),

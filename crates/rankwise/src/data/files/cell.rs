@@ -54,7 +54,10 @@ pub(super) fn looks_like_a_number(text: &[u8]) -> bool {
 
 /// What to add to the message about a feature, where other fields of the row are no numbers either.
 pub(super) fn advice_to_ignore(names: &[String]) -> String {
-    format!("; columns that are not features can be ignored: {}", listed(names))
+    format!(
+        "; columns with categories can be read as categorical, and columns that are not features can be ignored: {}",
+        listed(names)
+    )
 }
 
 /// A label: a finite number.
@@ -86,6 +89,12 @@ pub(super) fn position(text: &[u8], name: &str) -> Cell<u32> {
             quoted(text)
         )),
     }
+}
+
+/// A category as text; `None` if it is missing: empty, `NULL`, `NA` or `NaN`.
+pub(super) fn category<'a>(text: &'a [u8], name: &str) -> Cell<Option<&'a str>> {
+    let text = id(text, name)?;
+    Ok(Some(text).filter(|text| !text.is_empty() && !number::is_missing(text.as_bytes())))
 }
 
 /// A query's id, which is not empty.

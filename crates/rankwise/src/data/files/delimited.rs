@@ -218,7 +218,7 @@ fn other_separator(header: &str) -> Option<&'static str> {
 
 impl Block<'_> {
     fn rows(&self, header: &Header) -> Result<TableRows> {
-        let mut rows = TableRows::default();
+        let mut rows = header.no_rows();
         let mut scratch = Vec::new();
         let (mut at, mut counted, mut line) = (self.skip_blank_lines(self.start), 0, self.first_line);
         while at < self.text.len() {
@@ -239,7 +239,7 @@ impl Block<'_> {
         rows: &mut TableRows,
         scratch: &mut Vec<u8>,
     ) -> Result<(usize, usize)> {
-        let (mut at, mut query) = (start, start);
+        let (mut at, mut query, mut categorical) = (start, start, 0);
         for (index, role) in header.roles.iter().enumerate() {
             if index > 0 {
                 if self.text.get(at) != Some(&self.delimiter) {
@@ -260,10 +260,18 @@ impl Block<'_> {
             }
             let (text, end) = self.field(at, scratch);
             let text = if self.text.get(at) == Some(&b'"') { text } else { text.trim_ascii() };
-            rows.push(text, *role, &header.names[index]).map_err(|message| match role {
-                Role::Feature => self.not_a_feature(start, at, header, message),
-                _ => self.error(at, message),
-            })?;
+            let name = &header.names[index];
+            if *role == Role::Categorical {
+                let text = cell::category(text, name).map_err(|message| self.error(at, message))?;
+                let number = text.map(|text| rows.categories[categorical].number(text, || self.place(at)));
+                rows.features.push(number.map_or(f32::NAN, |number| number as f32));
+                categorical += 1;
+            } else {
+                rows.push(text, *role, name).map_err(|message| match role {
+                    Role::Feature => self.not_a_feature(start, at, header, message),
+                    _ => self.error(at, message),
+                })?;
+            }
             at = end;
         }
         match self.text.get(at) == Some(&self.delimiter) {
@@ -312,11 +320,14 @@ impl Block<'_> {
     }
 
     fn error(&self, at: usize, message: String) -> Error {
+        Error::parse(self.place(at), message)
+    }
+
+    fn place(&self, at: usize) -> Place {
         let before = &self.text[..at];
         let line_start = memrchr(b'\n', before).map_or(0, |n| n + 1);
         let line = self.first_line + memchr_iter(b'\n', before).count() as u64;
-        let column = (at - line_start) as u64 + 1;
-        Error::parse(Place { file: self.file.to_owned(), line, column }, message)
+        Place { file: self.file.to_owned(), line, column: (at - line_start) as u64 + 1 }
     }
 
     /// The error for a field that is no number, with all columns of the row whose fields are none.
@@ -363,7 +374,7 @@ impl TableRows {
             Role::Document => self.documents.push(cell::id(text, name)?),
             Role::Weight => self.weights.push(cell::weight(text, name)?),
             Role::Position => self.positions.push(cell::position(text, name)?),
-            Role::Ignored => {}
+            Role::Categorical | Role::Ignored => {}
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Readers share `source`, which opens and decompresses, `number`, an exact number parser, and `grouping`, which finds
 //! the queries among rows. Everything is written through [`AtomicFile`].
 
+mod categories;
 mod cell;
 mod decimal;
 mod delimited;

@@ -1,22 +1,27 @@
 //! Parquet files, with the same columns as delimited ones. Nulls are missing values.
 
+use super::categories::ColumnCategories;
 use super::excerpt::quoted;
 use super::roles::Role;
 use super::source::Source;
+use super::table::table_name;
 use super::table::{Header, Table, TableRows};
 use super::write::{has_document_ids, table_losses, table_names};
 use super::{AtomicFile, Columns, Dataset, Loaded, ReadOptions, cell};
-use crate::error::{Error, Result};
+use crate::data::code_of;
+use crate::error::{Error, Place, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, DictionaryArray, Float32Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::DataType;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -36,6 +41,9 @@ const MAX_COLUMNS: usize = 1 << 16;
 /// The key under which a file keeps the number of its first feature.
 const FIRST_ID: &str = "rankwise.first_id";
 
+/// The key under which it keeps the names of its categorical features, as a list in JSON.
+const CATEGORICAL: &str = "rankwise.categorical";
+
 /// Reads the sources, in order, as one data set.
 pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &ReadOptions) -> Result<Loaded> {
     let mut table: Option<Table> = None;
@@ -46,17 +54,17 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
         source.read_to_end(&mut bytes).map_err(|e| source.origin().read_error(e))?;
         // By the types of Parquet itself: the text of a pandas category is then plain text.
         let types = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let builder = guarded(&file, || {
-            ParquetRecordBatchReaderBuilder::try_new_with_options(Bytes::from(bytes), types)
-        })?;
+        let bytes = Bytes::from(bytes);
+        let dictionaries = dictionary_columns(&file, &bytes);
+        let builder = guarded(&file, || ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, types))?;
         let within = |message: String| Error::malformed(format!("{file}: {message}"));
-        let header = header_of(&builder, options).map_err(within)?;
+        let header = header_of(&builder, dictionaries, options).map_err(within)?;
         let table = table.get_or_insert_with(|| Table::new(header.clone()));
         table.enter_file(&file, &header)?;
         let mut batches = guarded(&file, || builder.with_batch_size(BATCH_ROWS).build())?;
         let mut first_row = 1;
         while let Some(batch) = guarded(&file, || batches.next().transpose())? {
-            table.append(rows_of(&batch, &header, first_row).map_err(within)?)?;
+            table.append(rows_of(&batch, &header, &file, first_row).map_err(within)?)?;
             first_row += batch.num_rows() as u64;
         }
     }
@@ -78,22 +86,69 @@ fn guarded<T, E: Display>(file: &str, work: impl FnOnce() -> std::result::Result
 
 type Message<T> = std::result::Result<T, String>;
 
-fn header_of(builder: &ParquetRecordBatchReaderBuilder<Bytes>, options: &ReadOptions) -> Message<Header> {
+/// The names of columns with the type of a dictionary of texts: what pandas makes of a category.
+fn dictionary_columns(file: &str, bytes: &Bytes) -> Vec<String> {
+    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let typed = guarded(file, || ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()));
+    // A file whose Arrow types cannot be read still has those of Parquet.
+    let Ok(typed) = typed else { return Vec::new() };
+    let is_dictionary = |kind: &DataType| matches!(kind, DataType::Dictionary(_, values) if is_text(values));
+    let fields = typed.schema().fields().iter().filter(|field| is_dictionary(field.data_type()));
+    fields.map(|field| field.name().clone()).collect()
+}
+
+fn header_of(
+    builder: &ParquetRecordBatchReaderBuilder<Bytes>,
+    mut categorical: Vec<String>,
+    options: &ReadOptions,
+) -> Message<Header> {
     let names = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
     let mut header = Header::new(names, options).map_err(|e| e.message)?;
     let metadata = builder.metadata().file_metadata().key_value_metadata();
-    let entry = metadata.and_then(|entries| entries.iter().find(|e| e.key == FIRST_ID));
-    if let Some(text) = entry.and_then(|e| e.value.as_ref()) {
-        header.columns.first_id =
-            text.parse().map_err(|_| format!("the metadata {FIRST_ID} is {}", quoted(text.as_bytes())))?;
+    let entry = |key: &str| metadata?.iter().find(|e| e.key == key)?.value.as_ref();
+    let wrong = |key: &str, text: &String| format!("the metadata {key} is {}", quoted(text.as_bytes()));
+    if let Some(text) = entry(FIRST_ID) {
+        header.columns.first_id = text.parse().map_err(|_| wrong(FIRST_ID, text))?;
+    }
+    if let Some(text) = entry(CATEGORICAL) {
+        let names: Vec<String> = serde_json::from_str(text).map_err(|_| wrong(CATEGORICAL, text))?;
+        categorical.extend(names);
+    }
+    for column in 0..header.names.len() {
+        if header.roles[column] == Role::Feature && categorical.contains(&header.names[column]) {
+            header.set_categorical(column);
+        }
     }
     Ok(header)
 }
 
-fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<TableRows> {
+/// The categories of a column, as their numbers among `known`. The error has the row.
+fn categories_of(
+    array: &ArrayRef,
+    known: &mut ColumnCategories,
+    place: impl Fn(usize) -> Place,
+) -> std::result::Result<Vec<f32>, (usize, String)> {
+    let is_text = matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let numbers = if is_text { Vec::new() } else { numbers(array)? };
+    let category = |row: usize| {
+        let text = if is_text {
+            text_at(array, row)?
+        } else if numbers[row].is_nan() {
+            String::new()
+        } else {
+            numbers[row].to_string()
+        };
+        let text = cell::category(text.as_bytes(), "")?;
+        Ok(text.map_or(f32::NAN, |text| known.number(text, || place(row)) as f32))
+    };
+    let mut category = category;
+    (0..array.len()).map(|row| category(row).map_err(|what| (row, what))).collect()
+}
+
+fn rows_of(batch: &RecordBatch, header: &Header, file: &str, first_row: u64) -> Message<TableRows> {
     let count = batch.num_rows();
-    let mut rows = TableRows { features: vec![0.0; count * header.width], ..TableRows::default() };
-    let mut feature = 0;
+    let mut rows = TableRows { features: vec![0.0; count * header.width], ..header.no_rows() };
+    let (mut feature, mut categorical) = (0, 0);
     for (column, (array, role)) in batch.columns().iter().zip(&header.roles).enumerate() {
         let name = &header.names[column];
         let fault = |row: usize, what: String| {
@@ -111,6 +166,19 @@ fn rows_of(batch: &RecordBatch, header: &Header, first_row: u64) -> Message<Tabl
                 }
             }
             Role::Ignored => {}
+            Role::Categorical => {
+                let known = &mut rows.categories[categorical];
+                let place = |row: usize| Place {
+                    file: file.to_owned(),
+                    line: first_row + row as u64,
+                    column: column as u64 + 1,
+                };
+                let values = categories_of(array, known, place).map_err(|(row, what)| fault(row, what))?;
+                for (row, value) in values.into_iter().enumerate() {
+                    rows.features[row * header.width + feature] = value;
+                }
+                (feature, categorical) = (feature + 1, categorical + 1);
+            }
             Role::Feature => {
                 let values = numbers(array).map_err(|(row, what)| {
                     fault(row, what) + &cell::advice_to_ignore(&not_features(batch, header))
@@ -262,10 +330,15 @@ pub(super) fn write(data: &Dataset, path: &Path) -> Result<Vec<String>> {
 }
 
 fn properties(columns: &Columns) -> WriterProperties {
-    let first_id = KeyValue::new(FIRST_ID.to_owned(), columns.first_id.to_string());
+    let mut entries = vec![KeyValue::new(FIRST_ID.to_owned(), columns.first_id.to_string())];
+    if !columns.categories.is_empty() {
+        let names: Vec<String> =
+            columns.categories.columns().map(|column| table_name(columns, column)).collect();
+        entries.push(KeyValue::new(CATEGORICAL.to_owned(), serde_json::Value::from(names).to_string()));
+    }
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_key_value_metadata(Some(vec![first_id]))
+        .set_key_value_metadata(Some(entries))
         .build()
 }
 
@@ -288,6 +361,13 @@ fn columns_of(data: &Dataset, rows: Range<usize>) -> Vec<ArrayRef> {
         columns.push(Arc::new(known));
     }
     for column in 0..data.width() {
+        if let Some(texts) = data.columns().categories.texts(column).filter(|texts| !texts.is_empty()) {
+            let text =
+                |row: usize| code_of(data.row(row).get(column)).map(|code| texts[code as usize].as_str());
+            let values: DictionaryArray<Int32Type> = rows.clone().map(text).collect();
+            columns.push(Arc::new(values));
+            continue;
+        }
         let values: Float32Array =
             rows.clone().map(|row| Some(data.row(row).get(column)).filter(|v| !v.is_nan())).collect();
         columns.push(Arc::new(values));

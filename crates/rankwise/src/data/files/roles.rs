@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// How many column names a message lists.
 const NAMES_LISTED: usize = 12;
 
-/// The columns of a table (CSV, TSV, Parquet) that are not features, by name. All other columns are features.
+/// The columns of a table (CSV, TSV, Parquet) that are not features, by name, and those that hold categories. All other
+/// columns are features with numbers.
 ///
 /// A column that is named here must be in the table. For a role that is left out, the usual name is looked for:
 ///
@@ -57,6 +58,9 @@ pub struct ColumnRoles {
     /// The features. If there are any, all columns without another role are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// Features that hold categories, as text or as whole numbers from 0. In LETOR text, the numbers of the features.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categorical: Vec<String>,
 }
 
 impl ColumnRoles {
@@ -76,7 +80,15 @@ pub(super) enum Role {
     Weight,
     Position,
     Feature,
+    /// A feature that holds categories.
+    Categorical,
     Ignored,
+}
+
+impl Role {
+    pub(super) fn is_feature(self) -> bool {
+        matches!(self, Role::Feature | Role::Categorical)
+    }
 }
 
 /// How a role's column is found.
@@ -155,7 +167,12 @@ pub(super) fn assign(names: &[String], roles: &ColumnRoles) -> Result<(Vec<Role>
         }
     };
     roles.ignore.iter().try_for_each(|name| set(name, Role::Ignored, "to ignore"))?;
-    roles.only.iter().try_for_each(|name| set(name, Role::Feature, "for a feature"))?;
+    roles
+        .categorical
+        .iter()
+        .try_for_each(|name| set(name, Role::Categorical, "for a categorical feature"))?;
+    let numbers = roles.only.iter().filter(|name| !roles.categorical.contains(name));
+    numbers.into_iter().try_for_each(|name| set(name, Role::Feature, "for a feature"))?;
     for known in &KNOWN {
         match (known.named)(roles) {
             Some("") if known.required => {
@@ -348,6 +365,17 @@ mod tests {
         assert_eq!(assign(&header, &no_weight).unwrap().0[2], Feature);
         let no_label = ColumnRoles { label: Some(String::new()), ..ColumnRoles::default() };
         assert!(assign(&header, &no_label).unwrap_err().contains("every table needs the label"));
+        let both = ColumnRoles {
+            only: vec!["bm25".into()],
+            categorical: vec!["date".into()],
+            ..ColumnRoles::default()
+        };
+        use Role::{Categorical, Weight};
+        assert_eq!(assign(&header, &both).unwrap().0, [Label, Query, Weight, Categorical, Feature]);
+        let also = ColumnRoles { categorical: vec!["bm25".into()], ..both };
+        assert_eq!(assign(&header, &also).unwrap().0[3..], [Ignored, Categorical]);
+        let label = ColumnRoles { categorical: vec!["label".into()], label: Some("label".into()), ..also };
+        assert!(assign(&header, &label).unwrap_err().contains("named for two roles"));
         let absent = ColumnRoles { only: vec!["bm26".into()], ..ColumnRoles::default() };
         let refused = assign(&header, &absent).unwrap_err();
         assert!(refused.contains("no column `bm26` for a feature; did you mean `bm25`?"), "{refused}");

@@ -1,5 +1,6 @@
 //! Tables with a header: what delimited files and Parquet have in common.
 
+use super::categories::ColumnCategories;
 use super::excerpt::quoted;
 use super::grouping::Runs;
 use super::roles::{self, Role, listed};
@@ -18,6 +19,8 @@ pub(super) struct Header {
     pub(super) columns: Columns,
     /// Number of features.
     pub(super) width: usize,
+    /// Which features hold categories.
+    pub(super) categorical: Vec<usize>,
     /// What was guessed about the columns, a sentence each.
     pub(super) notes: Vec<String>,
 }
@@ -33,7 +36,10 @@ pub(super) struct HeaderError {
 #[derive(Debug, Default)]
 pub(super) struct TableRows {
     pub(super) labels: Vec<f32>,
+    /// Features row by row; of a category, its number among those of its column in these rows.
     pub(super) features: Vec<f32>,
+    /// The categories of each categorical feature.
+    pub(super) categories: Vec<ColumnCategories>,
     pub(super) queries: Texts,
     pub(super) documents: Texts,
     pub(super) weights: Vec<f32>,
@@ -60,8 +66,9 @@ impl Header {
         let (roles, notes) =
             roles::assign(&names, &options.columns).map_err(|message| HeaderError { column: 0, message })?;
         let features: Vec<String> =
-            names.iter().zip(&roles).filter(|(_, r)| **r == Role::Feature).map(|(n, _)| n.clone()).collect();
+            names.iter().zip(&roles).filter(|(_, r)| r.is_feature()).map(|(n, _)| n.clone()).collect();
         let width = features.len();
+        let categorical = categorical_features(&roles);
         match width {
             0 => Err(HeaderError {
                 column: 0,
@@ -71,14 +78,33 @@ impl Header {
                 column: 0,
                 message: format!("{width} feature columns are more than the {MAX_FEATURES} allowed"),
             }),
-            _ => Ok(Header { names, roles, columns: feature_columns(features), width, notes }),
+            _ => Ok(Header { names, roles, columns: feature_columns(features), width, categorical, notes }),
         }
+    }
+
+    /// Reads a column of features, by its place in the table, as categories.
+    #[cfg(feature = "parquet")]
+    pub(super) fn set_categorical(&mut self, column: usize) {
+        self.roles[column] = Role::Categorical;
+        self.categorical = categorical_features(&self.roles);
+    }
+
+    /// No rows yet.
+    pub(super) fn no_rows(&self) -> TableRows {
+        let categories = self.categorical.iter().map(|_| ColumnCategories::default()).collect();
+        TableRows { categories, ..TableRows::default() }
     }
 
     /// Whether there is a column of this role.
     pub(super) fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
+}
+
+/// The places of categorical columns among the features.
+fn categorical_features(roles: &[Role]) -> Vec<usize> {
+    let features = roles.iter().filter(|role| role.is_feature()).enumerate();
+    features.filter(|(_, role)| **role == Role::Categorical).map(|(feature, _)| feature).collect()
 }
 
 fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {
@@ -101,7 +127,7 @@ fn check_names(names: &[String]) -> std::result::Result<(), HeaderError> {
 fn feature_columns(names: Vec<String>) -> Columns {
     let first_id = names.first().and_then(|n| n.strip_prefix('f')).and_then(|digits| digits.parse().ok());
     if let Some(first_id) = first_id {
-        let numbered = Columns { first_id, names: None };
+        let numbered = Columns { first_id, names: None, ..Columns::default() };
         if names.iter().enumerate().all(|(i, name)| *name == numbered_name(&numbered, i)) {
             return numbered;
         }
@@ -110,14 +136,19 @@ fn feature_columns(names: Vec<String>) -> Columns {
 }
 
 /// The name in a header of a column that has only a number.
-pub(super) fn numbered_name(columns: &Columns, column: usize) -> String {
+fn numbered_name(columns: &Columns, column: usize) -> String {
     format!("f{}", column as u64 + u64::from(columns.first_id))
+}
+
+/// The name of a feature in a header.
+pub(super) fn table_name(columns: &Columns, column: usize) -> String {
+    columns.names.as_ref().map_or_else(|| numbered_name(columns, column), |names| names[column].clone())
 }
 
 impl Table {
     /// An empty table.
     pub(super) fn new(header: Header) -> Self {
-        let (runs, rows) = (Runs::new(), TableRows::default());
+        let (runs, rows) = (Runs::new(), header.no_rows());
         Table { header, file: String::new(), runs, rows, notes: Vec::new(), weights: HashMap::new() }
     }
 
@@ -127,6 +158,7 @@ impl Table {
         let optional = [Role::Document, Role::Weight, Role::Position];
         if header.columns != self.header.columns
             || header.width != self.header.width
+            || header.categorical != self.header.categorical
             || optional.iter().any(|r| header.has(*r) != self.header.has(*r))
         {
             return Err(Error::data(format!("{file} does not have the same columns as {}", self.file)));
@@ -146,10 +178,33 @@ impl Table {
                 self.check_weight(id, weight, (line, column))?;
             }
         }
+        self.join_categories(&mut more);
         self.rows.labels.append(&mut more.labels);
         self.rows.features.append(&mut more.features);
         self.rows.documents.append(&more.documents);
         self.rows.positions.append(&mut more.positions);
+        Ok(())
+    }
+
+    /// Numbers the categories of `more` as in the rows before.
+    fn join_categories(&mut self, more: &mut TableRows) {
+        let joined = self.rows.categories.iter_mut().zip(&more.categories).zip(&self.header.categorical);
+        for ((known, new), &feature) in joined {
+            let numbers = known.join(new);
+            let column = more.features.iter_mut().skip(feature).step_by(self.header.width);
+            column.filter(|x| !x.is_nan()).for_each(|x| *x = numbers[*x as usize] as f32);
+        }
+    }
+
+    /// Gives categories their final codes: their own numbers, or places in the order of their texts.
+    fn code_categories(&mut self) -> Result<()> {
+        let Header { categorical, width, columns, .. } = &mut self.header;
+        for (known, &feature) in std::mem::take(&mut self.rows.categories).into_iter().zip(&*categorical) {
+            let (codes, texts) = known.codes()?;
+            let column = self.rows.features.iter_mut().skip(feature).step_by(*width);
+            column.filter(|x| !x.is_nan()).for_each(|x| *x = codes[*x as usize] as f32);
+            columns.categories = std::mem::take(&mut columns.categories).with(feature, texts)?;
+        }
         Ok(())
     }
 
@@ -170,10 +225,11 @@ impl Table {
     }
 
     /// The data set.
-    pub(super) fn finish(self, options: &ReadOptions) -> Result<Loaded> {
+    pub(super) fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
         if self.rows.labels.is_empty() {
             return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
         }
+        self.code_categories()?;
         let groups = self.runs.finish(options.group)?;
         let notes = self.notes.into_iter().chain(groups.note()).chain(similar_ids(&groups.ids)).collect();
         let (header, rows) = (&self.header, self.rows);

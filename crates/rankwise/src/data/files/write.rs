@@ -3,9 +3,10 @@
 use super::decimal::{push_f32, push_integer};
 use super::excerpt::quoted;
 use super::output::AtomicFile;
-use super::roles::{Role, role_by_name, usual_name};
-use super::table::numbered_name;
+use super::roles::{Role, listed, role_by_name, usual_name};
+use super::table::table_name;
 use super::{Dataset, Features, Format, Query, Row};
+use crate::data::code_of;
 use crate::error::{Error, Result};
 use crate::parallel;
 use std::collections::HashSet;
@@ -111,6 +112,12 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
     lost(parts.columns.names.is_some(), "feature names");
     lost(parts.query_weights.is_some(), "query weights");
     lost(parts.positions.is_some(), "positions");
+    if let Some(names) = categorical_names(data) {
+        losses.push(format!(
+            "LETOR text has categories as numbers and does not say which features are categorical; name them by number \
+             when it is read: {names}"
+        ));
+    }
     if let Features::Sparse { width, columns, .. } = &parts.features {
         let used = columns.iter().max().map_or(0, |&last| last as usize + 1);
         if used < *width {
@@ -148,7 +155,17 @@ fn write_delimited(data: &Dataset, path: &Path, delimiter: u8) -> Result<Vec<Str
         text.push(b'\n');
     })?;
     file.commit()?;
-    Ok(table_losses(data))
+    let categories = categorical_names(data).map(|names| {
+        format!("the table does not say which columns are categorical; name them when it is read: {names}")
+    });
+    Ok(table_losses(data).into_iter().chain(categories).collect())
+}
+
+/// The names of categorical features, if there are any.
+fn categorical_names(data: &Dataset) -> Option<String> {
+    let names: Vec<String> =
+        data.columns().categories.columns().map(|column| table_name(data.columns(), column)).collect();
+    (!names.is_empty()).then(|| listed(&names))
 }
 
 fn push_numbers(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize, delimiter: u8) {
@@ -162,22 +179,25 @@ fn push_numbers(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize
             push_integer(text, u64::from(positions[row]));
         }
     }
-    let mut push = |value: f32| {
+    let categories = &data.columns().categories;
+    let mut push = |column: usize, value: f32| {
         text.push(delimiter);
-        if !value.is_nan() {
-            push_f32(text, value);
+        match code_of(value).filter(|_| categories.contains(column)) {
+            Some(code) => push_field(text, &categories.name(column, code), delimiter),
+            None if value.is_nan() => {}
+            None => push_f32(text, value),
         }
     };
     match data.row(row) {
-        Row::Dense(values) => values.iter().for_each(|&v| push(v)),
+        Row::Dense(values) => values.iter().enumerate().for_each(|(column, &v)| push(column, v)),
         Row::Sparse(columns, values) => {
             let mut next = 0;
             for (&column, &value) in columns.iter().zip(values) {
-                (next..column).for_each(|_| push(0.0));
-                push(value);
+                (next..column).for_each(|column| push(column as usize, 0.0));
+                push(column as usize, value);
                 next = column + 1;
             }
-            (next..data.width() as u32).for_each(|_| push(0.0));
+            (next..data.width() as u32).for_each(|column| push(column as usize, 0.0));
         }
     }
 }
@@ -215,10 +235,7 @@ pub(super) fn table_names(data: &Dataset) -> Result<Vec<String>> {
     if data.width() == 0 {
         return Err(Error::data("data without features cannot be written as a table"));
     }
-    let features: Vec<String> = match &data.columns().names {
-        Some(names) => names.clone(),
-        None => (0..data.width()).map(|c| numbered_name(data.columns(), c)).collect(),
-    };
+    let features: Vec<String> = (0..data.width()).map(|c| table_name(data.columns(), c)).collect();
     let reserved: Vec<String> =
         table_roles(data).into_iter().map(|role| usual_name(role).to_owned()).collect();
     let mut seen: HashSet<&str> = reserved.iter().map(String::as_str).collect();

@@ -65,6 +65,7 @@ impl Learner for GbRank {
         citations: &["zheng2007regression"],
     };
     const CONTINUES: bool = true;
+    const TAKES_CATEGORIES: bool = true;
 
     fn check(&self) -> Result<()> {
         check_above_zero("tau", self.tau)?;

@@ -58,6 +58,7 @@ impl Learner for McRank {
         citations: &["li2007mcrank"],
     };
     const CONTINUES: bool = true;
+    const TAKES_CATEGORIES: bool = true;
 
     fn check(&self) -> Result<()> {
         if !self.trees.monotone.is_empty() {

@@ -3,7 +3,7 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::parameters::check_at_least;
-use crate::trees::{Growth, GrowthPolicy, MAX_BINS};
+use crate::trees::{CategorySplits, Growth, GrowthPolicy, MAX_BINS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,16 @@ pub struct TreesParameters {
     pub feature_fraction_per_split: f64,
     /// Features with which scores may only rise or fall, as `5:up,title_bm25:down`; empty for none.
     pub monotone: String,
+    /// Categorical features with at most this many categories are split one category against the rest.
+    pub max_onehot_categories: usize,
+    /// Maximum number of categories that a split sends left, at least 1.
+    pub max_categories: usize,
+    /// Added to the curvature of a category when categories are put in order; rarer ones are not told apart. At least 0.
+    pub category_smoothing: f64,
+    /// L2 penalty on the values of leaves that a set of several categories made, added to `l2`, at least 0.
+    pub category_l2: f64,
+    /// Minimum number of documents by which the sets of categories that are tried differ.
+    pub min_data_per_category_group: u64,
     /// Probability that a tree is left out while the next one is grown (DART), at least 0 and below 1; 0 for plain boosting.
     pub dropout: f64,
     /// Stop after this many iterations without a better value on the validation queries; 0 for never.
@@ -72,6 +82,11 @@ impl Default for TreesParameters {
             feature_fraction: 1.0,
             feature_fraction_per_split: 1.0,
             monotone: String::new(),
+            max_onehot_categories: 4,
+            max_categories: 32,
+            category_smoothing: 10.0,
+            category_l2: 10.0,
+            min_data_per_category_group: 100,
             dropout: 0.0,
             early_stopping_rounds: 50,
         }
@@ -94,6 +109,7 @@ impl TreesParameters {
             return refuse(format!("max_bin is {}; it must be from 2 to {MAX_BINS}", self.max_bin));
         }
         check_at_least("min_data_in_leaf", self.min_data_in_leaf, 1)?;
+        check_at_least("max_categories", self.max_categories as u64, 1)?;
         if !(0.0..1.0).contains(&self.dropout) {
             return refuse(format!("dropout is {}; it must be at least 0 and below 1", self.dropout));
         }
@@ -152,6 +168,13 @@ impl TreesParameters {
             feature_fraction: self.feature_fraction,
             feature_fraction_per_split: self.feature_fraction_per_split,
             monotone: Vec::new(),
+            categories: CategorySplits {
+                max_onehot: self.max_onehot_categories,
+                max_categories: self.max_categories,
+                smoothing: self.category_smoothing,
+                l2: self.category_l2,
+                min_data_per_group: self.min_data_per_category_group,
+            },
         }
     }
 
@@ -182,6 +205,12 @@ impl TreesParameters {
                     "monotone names the feature `{name}`, which is not in the training data"
                 ))
             })?;
+            if train.columns().categories.contains(column) {
+                return Err(Error::parameter(format!(
+                    "monotone names the feature `{name}`, which is categorical: categories have no order in which scores \
+                     could rise or fall"
+                )));
+            }
             directions[column] = direction;
         }
         Ok(directions)
@@ -204,6 +233,8 @@ mod tests {
         assert!(refused(|b| b.max_bin = 256).contains("max_bin is 256"));
         assert!(refused(|b| b.num_leaves = 1).contains("leaves is 1"));
         assert!(refused(|b| b.l2 = -1.0).contains("l2 is -1"));
+        assert!(refused(|b| b.max_categories = 0).contains("max_categories is 0"));
+        assert!(refused(|b| b.category_l2 = -1.0).contains("category_l2 is -1"));
         assert!(refused(|b| b.dropout = 1.0).contains("dropout is 1"));
         assert!(refused(|b| b.goss_top_fraction = -0.1).contains("goss_top_fraction is -0.1"));
         assert!(refused(|b| b.goss_other_fraction = 0.0).contains("goss_other_fraction is 0"));

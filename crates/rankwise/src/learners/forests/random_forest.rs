@@ -15,7 +15,7 @@ use crate::learners::parameters::{check_above_zero, check_at_least};
 use crate::learners::{Fitted, Learner, Task};
 use crate::models::{Model, Outcome, Record, TreeEnsemble};
 use crate::rng;
-use crate::trees::{Binned, Grower, Growth, MAX_BINS, Tree};
+use crate::trees::{Binned, CategorySplits, Grower, Growth, MAX_BINS, Tree};
 use crate::watch::{Progress, Watch};
 use rand::RngExt;
 use schemars::JsonSchema;
@@ -65,6 +65,7 @@ impl Learner for RandomForest {
         summary: "Average of regression trees on the labels, each grown on queries sampled with replacement.",
         citations: &["breiman2001random"],
     };
+    const TAKES_CATEGORIES: bool = true;
 
     fn check(&self) -> Result<()> {
         check_at_least("num_trees", self.num_trees, 1)?;
@@ -134,6 +135,8 @@ impl RandomForest {
             max_depth: self.max_depth,
             min_data_in_leaf: self.min_data_in_leaf,
             feature_fraction_per_split: self.feature_fraction_per_split,
+            // The average of many trees needs no shrinkage of single ones.
+            categories: CategorySplits { l2: 0.0, ..CategorySplits::default() },
             ..Growth::default()
         }
     }

@@ -93,6 +93,9 @@ pub trait LossScorer<L: ?Sized>: Parameters {
     /// Whether training can start from a model and keep a checkpoint.
     const CONTINUES: bool = false;
 
+    /// Whether it learns from categorical features.
+    const TAKES_CATEGORIES: bool = false;
+
     /// Rejects parameters that are out of range, or that make no sense for the loss.
     fn check(&self, loss: &L) -> Result<()>;
 

@@ -10,6 +10,7 @@ use crate::watch::Watch;
 impl<L: LossSource + ?Sized> LossScorer<L> for TreesParameters {
     const KIND: ScorerKind = ScorerKind::Trees;
     const CONTINUES: bool = true;
+    const TAKES_CATEGORIES: bool = true;
 
     fn check(&self, _: &L) -> Result<()> {
         TreesParameters::check(self)

@@ -40,7 +40,7 @@ pub struct PartialDependence {
     /// The feature columns, one or two.
     pub columns: Vec<usize>,
     /// For each of those, the values looked at, ascending: all there are, or quantiles of the data from least to
-    /// greatest; NaN at the end where the data has missing values.
+    /// greatest, or the most frequent categories; NaN at the end where the data has missing values.
     pub grids: Vec<Vec<f32>>,
     /// The mean score at each point: for two features, all values of the second for the first value of the first,
     /// and so on.
@@ -113,7 +113,9 @@ impl Dependence {
         values.sort_unstable_by(f32::total_cmp);
         let mut grid = values.clone();
         grid.dedup();
-        if grid.len() > self.points {
+        if grid.len() > self.points && data.columns().categories.contains(column) {
+            grid = most_frequent(&values, self.points);
+        } else if grid.len() > self.points {
             let last = values.len() - 1;
             let quantile = |i| values[(i * last + (self.points - 1) / 2) / (self.points - 1)];
             grid = (0..self.points).map(quantile).collect();
@@ -135,6 +137,15 @@ impl Dependence {
         chosen.sort_unstable();
         chosen.to_vec()
     }
+}
+
+/// The `count` most frequent of sorted values, ascending.
+fn most_frequent(values: &[f32], count: usize) -> Vec<f32> {
+    let mut runs: Vec<&[f32]> = values.chunk_by(|a, b| a == b).collect();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.len()));
+    let mut chosen: Vec<f32> = runs[..count].iter().map(|run| run[0]).collect();
+    chosen.sort_unstable_by(f32::total_cmp);
+    chosen
 }
 
 /// All combinations of the grids' values, those of the last one changing fastest.

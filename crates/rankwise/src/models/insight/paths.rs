@@ -39,17 +39,23 @@ struct PathStep {
 }
 
 /// What all tests of one feature on the way to a leaf ask of a document.
-struct Condition {
+struct Condition<'a> {
     slot: usize,
     above: f32,
     at_most: f32,
     missing: bool,
     share: f64,
+    /// Tests of categories: the nodes, and whether the way goes left there.
+    sets: Vec<(&'a Tree, usize, bool)>,
 }
 
-impl Condition {
+impl Condition<'_> {
     fn holds(&self, x: f32) -> bool {
-        if x.is_nan() { self.missing } else { x > self.above && x <= self.at_most }
+        if x.is_nan() {
+            return self.missing;
+        }
+        let in_sets = || self.sets.iter().all(|&(tree, node, left)| tree.goes_left(node, x) == left);
+        x > self.above && x <= self.at_most && in_sets()
     }
 }
 
@@ -151,17 +157,20 @@ impl<'a> Climb<'a> {
     }
 
     /// What the way to `leaf` asks, one condition for each feature.
-    fn conditions(&self, leaf: usize, slots: &[usize], conditions: &mut Vec<Condition>) {
+    fn conditions(&self, leaf: usize, slots: &[usize], conditions: &mut Vec<Condition<'a>>) {
         conditions.clear();
         for PathStep { node, left, share } in self.steps(leaf) {
             let (slot, threshold) = (slots[self.tree.features[node] as usize], self.tree.thresholds[node]);
             let place = conditions.iter().position(|c| c.slot == slot).unwrap_or_else(|| {
                 let (above, at_most) = (f32::NEG_INFINITY, f32::INFINITY);
-                conditions.push(Condition { slot, above, at_most, missing: true, share: 1.0 });
+                let sets = Vec::new();
+                conditions.push(Condition { slot, above, at_most, missing: true, share: 1.0, sets });
                 conditions.len() - 1
             });
             let condition = &mut conditions[place];
-            if left {
+            if self.tree.category_set(node).is_some() {
+                condition.sets.push((self.tree, node, left));
+            } else if left {
                 condition.at_most = condition.at_most.min(threshold);
             } else {
                 condition.above = condition.above.max(threshold);
@@ -190,7 +199,7 @@ struct LeafWork {
 }
 
 impl LeafWork {
-    fn prepare(&mut self, value: f64, conditions: &[Condition], rule: &Rule) {
+    fn prepare(&mut self, value: f64, conditions: &[Condition<'_>], rule: &Rule) {
         self.groups = rule.nodes.len();
         self.start.clear();
         self.start.extend(rule.weights.iter().map(|weights| weights.map(|w| w * value)));
@@ -208,7 +217,7 @@ impl LeafWork {
     /// Adds what the leaf contributes to one document, whose value and sum for each slot stand `at` a place.
     fn add(
         &mut self,
-        conditions: &[Condition],
+        conditions: &[Condition<'_>],
         at: impl Fn(usize) -> usize,
         values: &[f32],
         sums: &mut [f64],

@@ -55,8 +55,10 @@ pub fn write_dependence(path: &Path, dependence: &PartialDependence, columns: &C
     }
     text.extend_from_slice(b"mean score\n");
     for (point, &mean) in dependence.points().iter().zip(&dependence.means) {
-        for x in point {
-            if !x.is_nan() {
+        for (&column, x) in dependence.columns.iter().zip(point) {
+            if let Some(category) = columns.categories.text(column, *x) {
+                push_field(&mut text, category, b',');
+            } else if !x.is_nan() {
                 text.extend_from_slice(x.to_string().as_bytes());
             }
             text.push(b',');

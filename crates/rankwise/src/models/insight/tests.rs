@@ -73,6 +73,18 @@ fn random_tree(random: &mut Random, width: usize, leaves: usize) -> Tree {
     tree
 }
 
+/// The same where some tests ask for categories.
+fn random_tree_of_sets(random: &mut Random, width: usize, leaves: usize) -> Tree {
+    let mut tree = random_tree(random, width, leaves);
+    let set = |random: &mut Random| (0..4).filter(|_| random.random()).collect::<Vec<u32>>();
+    tree.categories = tree.features.iter().map(|_| set(random)).collect();
+    if tree.categories.iter().all(Vec::is_empty) {
+        tree.categories.clear();
+    }
+    tree.check(width).unwrap();
+    tree
+}
+
 fn random_ensemble(random: &mut Random, width: usize, trees: usize, leaves: usize) -> Model {
     let trees = (0..trees).map(|_| random_tree(random, width, leaves)).collect();
     Model::Trees(TreeEnsemble::sum(width, 0.5, trees).unwrap())

@@ -13,19 +13,23 @@
 //! A value goes left where it is at most the threshold. Bits of `decision_type`: 0 a test of categories, 1 missing
 //! goes left, 2 and 3 what is missing: nothing (NaN counts as 0), zero (and NaN), or NaN. LightGBM takes every value
 //! within 1e-35 of 0 as 0.
+//!
+//! A test of categories has the number of its set in place of a threshold. Set `k` is the bits of `cat_threshold` from word
+//! `cat_boundaries[k]` to `cat_boundaries[k + 1]`. Categories in the set go left, all others and missing ones right. Where
+//! the data was a pandas table, the line `pandas_categorical` has the categories of each categorical column by code.
 
 use super::foreign::{Foreign, at_or_below, plain, quoted, with_finite};
-use crate::data::Columns;
+use crate::data::{Categories, Columns, MAX_CATEGORY};
 use crate::error::{Error, Result};
 use crate::models::{Model, Numbering, Ranker, TreeEnsemble};
 use crate::trees::Tree;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 /// Values up to this far from 0 are 0 to LightGBM.
 pub(super) const ZERO: f32 = 1e-35;
 
-const CATEGORICAL: u8 = 1;
+pub(super) const CATEGORICAL: u8 = 1;
 pub(super) const DEFAULT_LEFT: u8 = 2;
 
 /// Whether `bytes` begin as such a model does.
@@ -63,7 +67,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Ranker> {
         let share = 1.0 / trees.len().max(1) as f64;
         trees.iter_mut().for_each(|tree| tree.scale(share));
     }
-    let (columns, numbering) = columns(&names, &head);
+    let (mut columns, numbering) = columns(&names, &head);
+    columns.categories = categories(&head, &trees, text)?;
     let objective = plain(head.0.get("objective").copied().unwrap_or("no objective"));
     Foreign {
         tool: "LightGBM",
@@ -88,8 +93,49 @@ fn columns(names: &[&str], head: &Block<'_>) -> (Columns, Numbering) {
     }
     let infos = head.0.get("feature_infos").copied().unwrap_or_default();
     let first_is_empty = infos.split_ascii_whitespace().next() == Some("none");
-    (Columns { first_id: u32::from(!first_is_empty), names: None }, Numbering::Undecided)
+    (
+        Columns { first_id: u32::from(!first_is_empty), names: None, ..Columns::default() },
+        Numbering::Undecided,
+    )
 }
+
+/// The categorical columns: those whose `feature_infos` is a list of categories, and those that a tree tests so.
+fn categories(head: &Block<'_>, trees: &[Tree], text: &str) -> Result<Categories> {
+    let infos = head.0.get("feature_infos").copied().unwrap_or_default().split_ascii_whitespace();
+    let listed = infos.enumerate().filter(|(_, info)| !info.starts_with('[') && *info != "none");
+    let mut columns: BTreeSet<usize> = listed.map(|(column, _)| column).collect();
+    for tree in trees {
+        let tested = (0..tree.features.len()).filter(|&node| tree.category_set(node).is_some());
+        columns.extend(tested.map(|node| tree.features[node] as usize));
+    }
+    let categories = Categories::default().with_numbers(columns.iter().copied());
+    let line = text.lines().rev().find_map(|line| line.strip_prefix(PANDAS));
+    let Some(lists) = line.map(texts_of_pandas).transpose()?.flatten() else { return Ok(categories) };
+    if lists.len() != columns.len() {
+        return Ok(categories);
+    }
+    columns.into_iter().zip(lists).try_fold(categories, |all, (column, texts)| all.with(column, texts))
+}
+
+/// The categories of each pandas column, by code; `None` where there are none, or some are not text or whole numbers.
+fn texts_of_pandas(line: &str) -> Result<Option<Vec<Vec<String>>>> {
+    let lists: Option<Vec<Vec<serde_json::Value>>> = serde_json::from_str(line.trim())
+        .map_err(|e| Error::model(format!("its `{PANDAS}` is not a list of lists: {}", plain(e))))?;
+    let text = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(number) if number.is_u64() => Some(number.to_string()),
+        _ => None,
+    };
+    let texts = |list: &Vec<serde_json::Value>| -> Option<Vec<String>> {
+        // Numbers that are their own codes need no texts.
+        let are_codes = list.iter().enumerate().all(|(code, value)| value.as_u64() == Some(code as u64));
+        if are_codes { Some(Vec::new()) } else { list.iter().map(text).collect() }
+    };
+    Ok(lists.and_then(|lists| lists.iter().map(texts).collect()))
+}
+
+/// What begins the line with the categories of pandas.
+pub(super) const PANDAS: &str = "pandas_categorical:";
 
 /// What is true of every LightGBM model here.
 const PRECISION: &str = "LightGBM compares 64-bit values and features here have 32 bits: scores are LightGBM's for 32-bit data, and a \
@@ -189,13 +235,18 @@ impl<'a> Block<'a> {
         let bounds: Vec<f64> = self.numbers("threshold", nodes)?;
         let kinds: Vec<u8> = self.numbers("decision_type", nodes)?;
         let mut tests = Vec::with_capacity(nodes);
-        for ((&feature, &bound), &kind) in features.iter().zip(&bounds).zip(&kinds) {
+        let sets =
+            if kinds.iter().any(|kind| kind & CATEGORICAL != 0) { self.category_sets()? } else { Vec::new() };
+        let mut categories = vec![Vec::new(); nodes];
+        for (node, ((&feature, &bound), &kind)) in features.iter().zip(&bounds).zip(&kinds).enumerate() {
             let name = || quoted(names.get(feature as usize).copied().unwrap_or("?"));
             if kind & CATEGORICAL != 0 {
-                return Err(self.error(format!(
-                    "splits {} by categories, which cannot be read: train without categorical features",
-                    name()
-                )));
+                let set = (bound >= 0.0 && bound.fract() == 0.0).then(|| sets.get(bound as usize)).flatten();
+                let unknown = || self.error(format!("tests a set of categories that is not there ({bound})"));
+                categories[node].clone_from(set.ok_or_else(unknown)?);
+                // A set without categories sends all to the right, as a threshold below all categories does.
+                tests.push((if categories[node].is_empty() { f32::MIN } else { 0.0 }, false, false));
+                continue;
             }
             tests.push(test(bound, kind).map_err(|why| self.error(format!("tests {}: {why}", name())))?);
         }
@@ -212,6 +263,32 @@ impl<'a> Block<'a> {
             gains: self.known_or_zero("split_gain", nodes)?,
             values,
             covers,
+            categories: if categories.iter().all(Vec::is_empty) { Vec::new() } else { categories },
+        })
+    }
+
+    /// The sets of categories, each ascending.
+    fn category_sets(&self) -> Result<Vec<Vec<u32>>> {
+        let count: usize = self.number("num_cat")?;
+        let starts: Vec<usize> = self.numbers("cat_boundaries", count.saturating_add(1))?;
+        let words: Vec<u32> = self.numbers("cat_threshold", starts.last().copied().unwrap_or_default())?;
+        let set = |range: &[usize]| match words.get(range[0]..range[1]) {
+            Some(words) => self.categories_in(words),
+            None => Err(self.error("has `cat_boundaries` that do not ascend")),
+        };
+        starts.windows(2).map(set).collect()
+    }
+
+    /// The numbers of the bits that are set.
+    fn categories_in(&self, words: &[u32]) -> Result<Vec<u32>> {
+        let bits = words.iter().enumerate().flat_map(|(i, word)| {
+            (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 32 * i as u64 + bit)
+        });
+        let codes = bits.map(|code| u32::try_from(code).ok().filter(|code| *code <= MAX_CATEGORY));
+        codes.collect::<Option<_>>().ok_or_else(|| {
+            self.error(format!(
+                "tests a category above {MAX_CATEGORY}, which is the largest that can be read"
+            ))
         })
     }
 

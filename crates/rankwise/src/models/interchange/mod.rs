@@ -35,7 +35,7 @@ mod vectors;
 mod xgboost;
 mod xgboost_writer;
 
-use super::{NeuralNetwork, Numbering, Ranker, TreeEnsemble};
+use super::{Model, NeuralNetwork, Numbering, Ranker, TreeEnsemble};
 use crate::error::{Error, Result};
 use crate::trees::{Child, Tree};
 
@@ -120,6 +120,9 @@ fn write(ranker: &Ranker, format: Format, name: &str) -> Result<Exported> {
         }
         out.notes = scaling_note(ranker);
     }
+    if !matches!(format, Format::Rankwise | Format::LightGbm | Format::Onnx) {
+        check_no_categories(ranker, format)?;
+    }
     if ranker.numbering == Numbering::Undecided && !format.is_positional() {
         return Err(Error::model(format!(
             "{} knows features by number, and the model has columns without names, whose first may be feature 0 or \
@@ -175,6 +178,24 @@ pub(super) fn read(bytes: &[u8]) -> Option<Result<Ranker>> {
 fn first_key_is_format(bytes: &[u8]) -> bool {
     let key = bytes.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     key.is_some_and(|rest| rest.starts_with(b"\"format\""))
+}
+
+/// Rejects tests of categories, for formats that hold only tests of numbers.
+fn check_no_categories(ranker: &Ranker, format: Format) -> Result<()> {
+    let Model::Trees(ensemble) = &ranker.model else { return Ok(()) };
+    let tested = |tree: &Tree| {
+        let node = (0..tree.features.len()).find(|&node| tree.category_set(node).is_some())?;
+        Some(tree.features[node] as usize)
+    };
+    match ensemble.trees().iter().find_map(tested) {
+        Some(column) => Err(Error::model(format!(
+            "the model tests categories of feature {}, and {} is written with tests of numbers only: export to LightGBM or \
+             ONNX, or train on a feature of 0 and 1 for each category",
+            ranker.columns.name(column),
+            format.name()
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn scaling_note(ranker: &Ranker) -> Vec<String> {

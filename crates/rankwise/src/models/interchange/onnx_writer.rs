@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! linear   IsNaN, Where (missing is 0), Gemm
-//! trees    TreeEnsembleRegressor of ai.onnx.ml 1: x ≤ t in f32, missing values by `missing_value_tracks_true`
+//! trees    TreeEnsembleRegressor of ai.onnx.ml 1: x ≤ t in f32, missing values by `missing_value_tracks_true`; sets of
+//!          categories as chains of x = c, which runtimes know from other converters
 //!          several outputs: Softmax or Sigmoid, and Gemm with the grades, as the model combines them
 //! network  Sub and Mul in f64, as the model standardises; IsNaN, Where; then Gemm and Relu or Tanh for each layer
 //! ```
@@ -211,10 +212,21 @@ impl TreeTable {
             Child::Node(node) => node as i64,
             Child::Leaf(leaf) => (inner + leaf) as i64,
         };
+        // The nodes of a chain, behind the first, come after all others.
+        let mut next = inner + tree.values.len();
         for node in 0..inner {
             let children = [id(tree.left[node]), id(tree.right[node])];
-            let test = (tree.features[node].into(), tree.thresholds[node], tree.missing_left[node]);
-            self.put_node(t, node, "BRANCH_LEQ", test, children);
+            let (column, missing_left) = (tree.features[node].into(), tree.missing_left[node]);
+            match tree.category_set(node) {
+                None => {
+                    let test = (column, tree.thresholds[node], missing_left);
+                    self.put_node(t, node, "BRANCH_LEQ", test, children);
+                }
+                Some(set) => {
+                    self.put_set(t, node, set, (column, missing_left), children, next);
+                    next += set.len() - 1;
+                }
+            }
         }
         for (leaf, value) in tree.values.iter().enumerate() {
             self.put_node(t, inner + leaf, "LEAF", (0, 0.0, false), [0, 0]);
@@ -222,6 +234,25 @@ impl TreeTable {
             self.leaf_nodes.push((inner + leaf) as i64);
             self.leaf_outputs.push(output);
             self.leaf_values.push(*value as f32);
+        }
+    }
+
+    /// A test of categories as a chain of nodes, one for each category: where it is the one, the chain goes left, and
+    /// behind the last one right. Nodes after `node` are numbered from `next`.
+    fn put_set(
+        &mut self,
+        tree: i64,
+        node: usize,
+        set: &[u32],
+        (column, missing_left): (i64, bool),
+        [left, right]: [i64; 2],
+        next: usize,
+    ) {
+        for (i, &code) in set.iter().enumerate() {
+            let this = if i == 0 { node } else { next + i - 1 };
+            let otherwise = if i + 1 == set.len() { right } else { (next + i) as i64 };
+            let test = (column, code as f32, missing_left && i == 0);
+            self.put_node(tree, this, "BRANCH_EQ", test, [left, otherwise]);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Models made by hand for the tests of this room.
 
-use crate::data::Columns;
+use crate::data::{Categories, Columns};
 use crate::models::{Model, Ranker, TreeEnsemble};
 use crate::trees::Tree;
 
@@ -15,6 +15,7 @@ pub(super) fn tree() -> Tree {
         gains: vec![3.0, 1.0],
         values: vec![10.0, 20.0, 30.0],
         covers: vec![5.0, 3.0, 2.0],
+        ..Tree::default()
     }
 }
 
@@ -26,6 +27,18 @@ pub(super) fn ranker() -> Ranker {
     let trees = vec![tree(), second, Tree::constant(0.25, 10.0)];
     let model = Model::Trees(TreeEnsemble::sum(3, 0.5, trees).unwrap());
     Ranker::of_model(model, Columns::default()).unwrap()
+}
+
+/// The same where the first feature has categories, with texts, and the last one categories that are numbers.
+pub(super) fn ranker_of_categories() -> Ranker {
+    let mut first = tree();
+    first.thresholds = vec![0.0; 2];
+    first.categories = vec![vec![0, 2], vec![5, 33, 200_000]];
+    first.missing_left = vec![false; 2];
+    let model = Model::Trees(TreeEnsemble::sum(3, 0.5, vec![first, Tree::constant(0.25, 10.0)]).unwrap());
+    let categories = Categories::default().with(0, ["a", "b", "é \""]).unwrap().with_numbers([2]);
+    let names = Some(["brand", "bm25", "shop"].map(String::from).to_vec());
+    Ranker::of_model(model, Columns { names, categories, ..Columns::default() }).unwrap()
 }
 
 /// RankLib's models, laid out as it writes them, and the scores of two rows of five features by hand: `RANKLIB_ROWS`.

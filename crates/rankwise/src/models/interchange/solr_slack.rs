@@ -150,6 +150,7 @@ mod tests {
             gains: vec![0.0; count],
             values: vec![0.0; count + 1],
             covers: vec![0.0; count + 1],
+            ..Tree::default()
         }
     }
 

@@ -53,12 +53,16 @@ pub struct Verdict {
 pub fn synthetic_rows(ranker: &Ranker, exported: &Exported, count: usize) -> Vec<Vec<f32>> {
     let width = ranker.model.width();
     let count = count.min((MOST_VALUES / width).max(1));
-    let TrialValues { common, by_column } = ranker.model.shape().trial_values();
+    let TrialValues { common, by_column, categories } = ranker.model.shape().trial_values();
     let common: Vec<f32> = exported.comparable(None, common);
-    let by_column: BTreeMap<usize, Vec<f32>> = by_column
-        .into_iter()
+    let with_common = by_column.into_iter().filter(|(column, _)| !categories.contains_key(column));
+    let with_common = with_common.map(|(column, pool)| (column, [&pool[..], &common].concat()));
+    let codes = categories.iter().map(|(&column, codes)| {
+        (column, codes.iter().map(|&code| code as f32).chain([0.0, f32::NAN]).collect::<Vec<f32>>())
+    });
+    let by_column: BTreeMap<usize, Vec<f32>> = with_common
+        .chain(codes)
         .map(|(column, mut pool)| {
-            pool.extend_from_slice(&common);
             pool.sort_by(f32::total_cmp);
             pool.dedup_by_key(|x| x.to_bits());
             let mut pool = exported.comparable(Some(column), &pool);
@@ -88,6 +92,8 @@ pub(in crate::models) struct TrialValues {
     pub(in crate::models) common: &'static [f32],
     /// More values for some columns.
     pub(in crate::models) by_column: BTreeMap<usize, Vec<f32>>,
+    /// The categories of other columns, which get no values but these and missing ones.
+    pub(in crate::models) categories: BTreeMap<usize, Vec<u32>>,
 }
 
 impl Exported {

@@ -203,7 +203,7 @@ pub(super) const FIRST_ID: &str = "rankwise_first_id";
 fn columns(names: Vec<String>, attributes: &HashMap<String, Loose>, trees: &[Tree]) -> (Columns, Numbering) {
     let counts_from =
         |first: usize| names.iter().enumerate().all(|(i, name)| *name == format!("f{}", i + first));
-    let numbered = |first_id, numbering| (Columns { first_id, names: None }, numbering);
+    let numbered = |first_id, numbering| (Columns { first_id, names: None, ..Columns::default() }, numbering);
     if !names.is_empty() && counts_from(1) {
         return numbered(1, Numbering::Known);
     }

@@ -54,7 +54,7 @@ impl Shape for NeuralNetwork {
             let around = [-2.0, -1.0, 0.0, 0.5, 3.0].map(|step: f32| mean + step / factor);
             by_column.insert(column, around.into_iter().filter(|x| x.is_finite()).collect());
         }
-        TrialValues { common: &[0.0, f32::NAN], by_column }
+        TrialValues { common: &[0.0, f32::NAN], by_column, categories: BTreeMap::new() }
     }
 
     /// The terms of the last layer's sum, where each unit counts by the magnitude of its own sum: a unit's error is a

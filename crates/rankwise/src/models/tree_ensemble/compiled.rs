@@ -2,11 +2,12 @@
 //!
 //! A block of documents goes through a tree together. Its feature values are replaced by their ranks among the
 //! thresholds of the ensemble, a byte each, so that one instruction tests as many documents as a register has bytes:
-//! see [`ranks`](self::ranks) and [`lanes`](self::lanes). Trees of very many leaves are walked one step at a time,
+//! see [`ranks`](self::ranks), [`sets`](self::sets) and [`lanes`](self::lanes). Trees of very many leaves are walked one step at a time,
 //! several documents at once, and so are the trees of a document or two: see [`walk`](self::walk).
 
 mod lanes;
 mod ranks;
+mod sets;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -66,7 +67,7 @@ impl WithSimd for Scoring<'_> {
 impl Compiled {
     pub(super) fn new(ensemble: &TreeEnsemble) -> Compiled {
         let trees = ensemble.trees();
-        let ranks = Ranks::new(trees.iter().filter(|tree| lanes::fits(tree)));
+        let ranks = Ranks::new(|| trees.iter().filter(|tree| lanes::fits(tree)));
         Compiled { lanes: LaneTrees::new(trees, &ranks), ranks, walk: Walk::new(trees), arch: Arch::new() }
     }
 

@@ -2,12 +2,12 @@
 
 use super::substitution::Rewalk;
 use super::{COMPILE_AFTER, Combine, Scratch, TreeEnsemble};
-use crate::data::{Row, Rows};
+use crate::data::{MAX_CATEGORY, Row, Rows};
 use crate::error::{Error, Result};
 use crate::models::insight::{Explain, Forest, Splits, Substitute};
 use crate::models::interchange::{EngineModel, OnnxGraph, TrialValues};
 use crate::models::shape::{ScoreRows, Shape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Shape for TreeEnsemble {
     fn width(&self) -> usize {
@@ -76,14 +76,32 @@ impl Shape for TreeEnsemble {
         graph.trees(self, notes)
     }
 
-    /// Every threshold, and the numbers next to it.
+    /// Every threshold, and the numbers next to it; of categories, all codes, and some that are unseen.
     fn trial_values(&self) -> TrialValues {
         let mut by_column: BTreeMap<usize, Vec<f32>> = BTreeMap::new();
-        for (&feature, &t) in self.trees.iter().flat_map(|tree| tree.features.iter().zip(&tree.thresholds)) {
-            let around = [t, t.next_up(), t.next_down()].into_iter().filter(|x| x.is_finite());
-            by_column.entry(feature as usize).or_default().extend(around);
+        let mut categories: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+        for tree in &self.trees {
+            for (node, &feature) in tree.features.iter().enumerate() {
+                let (feature, t) = (feature as usize, tree.thresholds[node]);
+                match tree.category_set(node) {
+                    // And the next codes, most of which are in no set.
+                    Some(set) => categories
+                        .entry(feature)
+                        .or_default()
+                        .extend(set.iter().flat_map(|&code| [code, (code + 1).min(MAX_CATEGORY)])),
+                    None => by_column
+                        .entry(feature)
+                        .or_default()
+                        .extend([t, t.next_up(), t.next_down()].into_iter().filter(|x| x.is_finite())),
+                }
+            }
         }
-        TrialValues { common: &[0.0, f32::NAN, 1.0, -1.0, f32::MAX, f32::MIN], by_column }
+        let categories = categories.into_iter().map(|(column, codes)| (column, codes.into_iter().collect()));
+        TrialValues {
+            common: &[0.0, f32::NAN, 1.0, -1.0, f32::MAX, f32::MIN],
+            by_column,
+            categories: categories.collect(),
+        }
     }
 
     /// An expected grade moves by no more than the range of grades times what its outputs move.

@@ -2,8 +2,9 @@
 
 use super::fragment::Fragment;
 use super::rows::{MatrixShape, RowBuffer};
+use crate::data::files::excerpt::quoted;
 use crate::data::files::grouping::Runs;
-use crate::data::{Columns, Dataset, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
+use crate::data::{Categories, Columns, Dataset, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
 use crate::error::{Error, Place, Result};
 
 /// Everything read so far.
@@ -122,11 +123,34 @@ impl Assembly {
         if features.width() == 0 {
             notes.push("no line has any features".to_owned());
         }
-        let columns = Columns { first_id, names: None };
+        let categories = numbered_categories(&options.columns.categorical, first_id, features.width());
+        let categories = categories.map_err(|e| Error::parameter(within(e)))?;
+        let columns = Columns { first_id, names: None, categories };
         let mut parts =
             Parts { features, labels: self.labels, comments: self.comments, columns, ..Parts::default() };
         let moved = groups.order.is_some();
         groups.arrange(&mut parts);
         Ok(Loaded { data: Dataset::new(parts)?, notes, moved })
     }
+}
+
+/// The categorical columns by the numbers of their features.
+fn numbered_categories(
+    numbers: &[String],
+    first_id: u32,
+    width: usize,
+) -> std::result::Result<Categories, String> {
+    let column = |number: &String| {
+        let column = number.trim().parse::<u32>().ok().and_then(|number| number.checked_sub(first_id));
+        column.map(|column| column as usize).filter(|column| *column < width).ok_or_else(|| {
+            format!(
+                "there is no feature {} to read as categorical; LETOR text has features by number, here from {first_id} to \
+                 {}",
+                quoted(number.as_bytes()),
+                (width as u64 + u64::from(first_id)).saturating_sub(1)
+            )
+        })
+    };
+    let columns: Vec<usize> = numbers.iter().map(column).collect::<std::result::Result<_, _>>()?;
+    Ok(Categories::default().with_numbers(columns))
 }

@@ -42,7 +42,7 @@ pub(super) struct Finder<'a> {
 
 enum Way<'a> {
     /// Histograms over binned values.
-    Binned { binned: Binned, growth: Growth },
+    Binned { binned: Binned, growth: Box<Growth> },
     /// All thresholds.
     All(Midpoints<'a>),
 }
@@ -63,9 +63,9 @@ impl<'a> Finder<'a> {
         let bins = if thresholds == 0 { MAX_BINS } else { thresholds + 1 };
         let way = match (weak, thresholds) {
             (Weak::Stump, 0) => Way::All(Midpoints::new(data)),
-            (Weak::Stump, _) => Way::Binned { binned: Binned::new(data, bins), growth },
+            (Weak::Stump, _) => Way::Binned { binned: Binned::new(data, bins), growth: Box::new(growth) },
             (Weak::Tree { leaves }, _) => {
-                let growth = Growth { num_leaves: leaves, l2: 0.0, ..growth };
+                let growth = Box::new(Growth { num_leaves: leaves, l2: 0.0, ..growth });
                 Way::Binned { binned: Binned::new(data, bins), growth }
             }
         };

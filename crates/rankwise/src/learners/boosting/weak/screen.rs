@@ -217,6 +217,7 @@ impl Candidate {
             gains: vec![self.decrease as f32],
             values: vec![value(true), value(false)],
             covers: vec![0.0; 2],
+            ..Tree::default()
         }
     }
 }

@@ -19,6 +19,7 @@ fn by_hand() -> TreeEnsemble {
         gains: vec![3.0, 1.0],
         values: vec![10.0, 20.0, 30.0],
         covers: vec![5.0, 3.0, 2.0],
+        ..Tree::default()
     };
     let stump = Tree {
         features: vec![2],
@@ -29,6 +30,7 @@ fn by_hand() -> TreeEnsemble {
         gains: vec![0.5],
         values: vec![0.0, 1.0],
         covers: vec![6.0, 4.0],
+        ..Tree::default()
     };
     TreeEnsemble::sum(3, 0.0, vec![tree, stump, Tree::constant(1.0, 10.0)]).unwrap()
 }
@@ -76,6 +78,7 @@ fn a_feature_that_is_constant_within_queries_matters() {
         gains: vec![1.0; 3],
         values: vec![0.0, 1.0, 1.0, 0.0],
         covers: vec![1.0; 4],
+        ..Tree::default()
     };
     let model = Model::Trees(TreeEnsemble::sum(3, 0.0, vec![tree]).unwrap());
     let (mut values, mut labels, mut bounds) = (Vec::new(), Vec::new(), vec![0]);

@@ -63,7 +63,12 @@ fn contributions_are_shapley_values() {
         let random = &mut stream(seed, &[1]);
         let width = 3 + seed as usize % 4;
         // More nodes than features: most paths test a feature several times.
-        let model = random_ensemble(random, width, 2, 3 + seed as usize % 12);
+        let leaves = 3 + seed as usize % 12;
+        let trees = (0..2).map(|_| match seed % 2 {
+            0 => random_tree(random, width, leaves),
+            _ => random_tree_of_sets(random, width, leaves),
+        });
+        let model = Model::Trees(TreeEnsemble::sum(width, 0.5, trees.collect()).unwrap());
         let Model::Trees(ensemble) = &model else { unreachable!() };
         let data = random_data(random, width, 6);
         let explainer = Explainer::new(&model).unwrap();
@@ -213,6 +218,7 @@ fn what_cannot_be_explained_is_refused() {
         gains: vec![0.0; depth],
         values: vec![1.0; depth + 1],
         covers: vec![1.0; depth + 1],
+        ..Tree::default()
     };
     chain.check(1).unwrap();
     let deep = of_trees(1, vec![chain]);

@@ -75,8 +75,12 @@ impl LaneTrees {
                     Child::Leaf(leaf) => self.values[values + begins] = tree.values[leaf],
                 }
             }
-            let (column, rank) = ranks.place(tree.features[node], tree.thresholds[node]);
-            let missing_right = !tree.missing_left[node];
+            let (feature, missing_left) = (tree.features[node], tree.missing_left[node]);
+            let (column, rank) = match tree.category_set(node) {
+                Some(set) => ranks.place_of_set(feature, set, missing_left),
+                None => ranks.place(feature, tree.thresholds[node]),
+            };
+            let missing_right = !missing_left;
             self.nodes.push(Node {
                 column,
                 rank,

@@ -9,6 +9,7 @@
 //! everywhere; for the nodes that send it right there is a second form of the column, where it has rank 255. Bytes are
 //! kept less 128, because signed ones are what processors compare.
 
+use super::sets::{self, FeatureSets};
 use crate::data::{Row, Rows, RowsLayout};
 use crate::trees::Tree;
 use pulp::Simd;
@@ -32,6 +33,8 @@ pub(super) struct Ranks {
     features: Vec<Feature>,
     /// Ascending for each feature, then missing values up to a whole group: nothing is above those.
     thresholds: Vec<f32>,
+    /// The features whose categories are tested.
+    sets: Vec<FeatureSets>,
     /// Columns of ranks, of all features.
     columns: usize,
 }
@@ -56,14 +59,15 @@ pub(super) struct RankBlock<const N: usize> {
 }
 
 impl Ranks {
-    pub(super) fn new<'a>(trees: impl Iterator<Item = &'a Tree>) -> Ranks {
+    pub(super) fn new<'a, T: Iterator<Item = &'a Tree>>(trees: impl Fn() -> T) -> Ranks {
         let mut by_feature: BTreeMap<u32, Vec<f32>> = BTreeMap::new();
-        for tree in trees {
-            for (&feature, &threshold) in tree.features.iter().zip(&tree.thresholds) {
+        for tree in trees() {
+            let tests = tree.features.iter().zip(&tree.thresholds).enumerate();
+            for (_, (&feature, &threshold)) in tests.filter(|(node, _)| tree.category_set(*node).is_none()) {
                 by_feature.entry(feature).or_default().push(threshold);
             }
         }
-        let mut ranks = Ranks { features: Vec::new(), thresholds: Vec::new(), columns: 0 };
+        let mut ranks = Ranks { features: Vec::new(), thresholds: Vec::new(), sets: Vec::new(), columns: 0 };
         for (source, mut thresholds) in by_feature {
             thresholds.sort_unstable_by(f32::total_cmp);
             // −0 and 0 are one threshold.
@@ -76,6 +80,8 @@ impl Ranks {
             // At least one, so that the last of the last group is below no value.
             ranks.thresholds.resize((end / GROUP + 1) * GROUP, f32::NAN);
         }
+        ranks.sets = sets::of_trees(trees(), ranks.columns);
+        ranks.columns += ranks.sets.iter().map(FeatureSets::len).sum::<usize>();
         ranks
     }
 
@@ -88,20 +94,31 @@ impl Ranks {
         ((feature.first + k / COLUMN) as u32, byte((k % COLUMN) as u32))
     }
 
+    /// The same for a test of categories.
+    pub(super) fn place_of_set(&self, feature: u32, set: &[u32], missing_left: bool) -> (u32, i8) {
+        let at = self.sets.binary_search_by_key(&feature, |f| f.source).expect("a feature of the ensemble");
+        (self.sets[at].column(set, missing_left) as u32, byte(0))
+    }
+
     /// Fills `block` with the ranks of at most `N` rows.
     #[inline(always)]
     pub(super) fn fill<S: Simd, const N: usize>(&self, simd: S, rows: Rows<'_>, block: &mut RankBlock<N>) {
         match rows.layout() {
             RowsLayout::Dense { values, width, stride, .. } => {
-                for feature in &self.features {
-                    let mut column = [0.0; N];
-                    let source = feature.source as usize;
+                let column_of = |source: u32| {
+                    let (mut column, source) = ([0.0; N], source as usize);
                     if source < width {
                         for i in 0..rows.len().min(N) {
                             column[i] = values[i * stride + source];
                         }
                     }
-                    self.fill_feature(simd, feature, &column, block);
+                    column
+                };
+                for feature in &self.features {
+                    self.fill_feature(simd, feature, &column_of(feature.source), block);
+                }
+                for sets in &self.sets {
+                    sets.fill(&column_of(sets.source), &mut block.missing_left);
                 }
             }
             RowsLayout::Sparse { .. } => {
@@ -110,17 +127,23 @@ impl Ranks {
                     let column = block.sparse[i];
                     self.fill_feature(simd, feature, &column, block);
                 }
+                for (sets, column) in self.sets.iter().zip(&block.sparse[self.features.len()..]) {
+                    sets.fill(column, &mut block.missing_left);
+                }
             }
         }
     }
 
-    /// The values of sparse rows, feature by feature.
+    /// The values of sparse rows, feature by feature: those with thresholds, then those with categories.
     fn spread<const N: usize>(&self, rows: Rows<'_>, columns: &mut Vec<[f32; N]>) {
         columns.clear();
-        columns.resize(self.features.len(), [0.0; N]);
+        columns.resize(self.features.len() + self.sets.len(), [0.0; N]);
+        let (numbers, categories) = columns.split_at_mut(self.features.len());
         for (i, row) in rows.iter().enumerate() {
             let sources = self.features.iter().map(|feature| feature.source);
-            for_each_shared(row, sources, |feature, x| columns[feature][i] = x);
+            for_each_shared(row, sources, |feature, x| numbers[feature][i] = x);
+            let sources = self.sets.iter().map(|sets| sets.source);
+            for_each_shared(row, sources, |feature, x| categories[feature][i] = x);
         }
     }
 
@@ -178,7 +201,7 @@ impl<const N: usize> RankBlock<N> {
             // Room that is used where values are missing or rows are sparse, so that later blocks allocate nothing.
             missing_right: Vec::with_capacity(ranks.columns),
             some_missing: vec![false; ranks.columns],
-            sparse: Vec::with_capacity(ranks.features.len()),
+            sparse: Vec::with_capacity(ranks.features.len() + ranks.sets.len()),
         }
     }
 
@@ -244,7 +267,7 @@ fn count_below<S: Simd, const N: usize>(
 
 /// A rank of at most 255, less 128.
 #[inline(always)]
-fn byte(rank: u32) -> i8 {
+pub(super) fn byte(rank: u32) -> i8 {
     (rank as u8 ^ 0x80) as i8
 }
 

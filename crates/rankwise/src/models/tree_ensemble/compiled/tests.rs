@@ -1,7 +1,7 @@
 //! Compiled scores against plain walks, bit for bit.
 
 use super::*;
-use crate::data::Features;
+use crate::data::{Features, MAX_CATEGORY};
 use crate::rng::{Random, stream};
 use crate::trees::Tree;
 use pulp::Scalar;
@@ -59,6 +59,52 @@ fn tree(
         tree.covers.push(1.0);
     }
     tree
+}
+
+/// Makes some tests of a tree ask for categories, most of them small.
+fn with_sets(random: &mut Random, mut tree: Tree) -> Tree {
+    let set = |random: &mut Random| -> Vec<u32> {
+        let mut set: Vec<u32> = (0..random.random_range(1..6)).map(|_| random.random_range(0..8)).collect();
+        if random.random_bool(0.1) {
+            set.extend([300, 5000, MAX_CATEGORY]);
+        }
+        set.sort_unstable();
+        set.dedup();
+        set
+    };
+    tree.categories =
+        (0..tree.features.len()).map(|_| if random.random() { set(random) } else { Vec::new() }).collect();
+    if tree.categories.iter().all(Vec::is_empty) {
+        tree.categories.clear();
+    }
+    tree
+}
+
+/// Blocks, single documents and sparse rows; categories that are unseen, missing, and values that are none.
+#[test]
+fn tests_of_categories() {
+    let values =
+        [0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 8.0, 300.0, 5000.0, 16_777_215.0, 0.5, -1.0, f32::MAX, f32::NAN];
+    for (seed, leaves) in [2, 3, 31, 64, 200, 256, 257, 600].into_iter().enumerate() {
+        let random = &mut stream(seed as u64, &[3]);
+        let trees: Vec<Tree> = (0..12)
+            .map(|_| {
+                let tree = tree(random, 4, leaves, TreeKind::Random, &mut odd);
+                with_sets(random, tree)
+            })
+            .collect();
+        assert!(trees.iter().any(Tree::has_categories));
+        let ensemble = TreeEnsemble::sum(4, 0.25, trees).unwrap();
+        for sparse in [false, true] {
+            let mut features = rows(random, 140, 4, sparse, 0.1);
+            for x in features.values_mut() {
+                if random.random_bool(0.8) {
+                    *x = values[random.random_range(0..values.len())];
+                }
+            }
+            assert_equal(&ensemble, &features, &[1, 2, 3, 7, 60, 137]);
+        }
+    }
 }
 
 /// An odd value, a small whole number, or any number.
@@ -200,7 +246,8 @@ fn ranks_count_the_thresholds_below() {
     for subset in 1..1usize << ODD.len() {
         let thresholds: Vec<f32> =
             ODD.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1).map(|(_, &t)| t).collect();
-        let ranks = Ranks::new([&tree(&thresholds)].into_iter());
+        let tree = tree(&thresholds);
+        let ranks = Ranks::new(|| [&tree].into_iter());
         let mut block = RankBlock::<16>::new(&ranks);
         let mut values = [f32::NAN; 16];
         values[..ODD.len()].copy_from_slice(&ODD);

@@ -3,7 +3,7 @@
 
 use super::super::TreeEnsemble;
 use super::ranks::for_each_shared;
-use crate::data::{Row, Rows};
+use crate::data::{Row, Rows, code_of};
 use crate::trees::{Child, Tree};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,16 +18,20 @@ pub(super) struct Walk {
     nodes: Vec<Node>,
     /// The value of each node that is a leaf.
     values: Vec<f64>,
+    /// The categories that go left, of the nodes that test them.
+    sets: Vec<Vec<u32>>,
 }
 
 /// A leaf is its own left child, and no value goes right.
 #[derive(Clone)]
 struct Node {
+    /// A threshold; or, as bits, the place in `sets`.
     threshold: f32,
     /// The place in `features`.
     feature: u32,
     left: u32,
     missing_right: bool,
+    tests_categories: bool,
 }
 
 impl Walk {
@@ -38,6 +42,7 @@ impl Walk {
             roots: Vec::new(),
             nodes: Vec::new(),
             values: Vec::new(),
+            sets: Vec::new(),
         };
         for tree in trees {
             walk.push(tree);
@@ -56,11 +61,16 @@ impl Walk {
                     let left = self.reserve(2);
                     let feature =
                         self.features.binary_search(&tree.features[node]).expect("a feature of the ensemble");
+                    let set = tree.category_set(node);
+                    let threshold =
+                        set.map_or(tree.thresholds[node], |_| f32::from_bits(self.sets.len() as u32));
+                    self.sets.extend(set.map(<[u32]>::to_vec));
                     self.nodes[at as usize] = Node {
-                        threshold: tree.thresholds[node],
+                        threshold,
                         feature: feature as u32,
                         left,
                         missing_right: !tree.missing_left[node],
+                        tests_categories: set.is_some(),
                     };
                     open.push_back((Child::of(tree.left[node]), left));
                     open.push_back((Child::of(tree.right[node]), left + 1));
@@ -73,7 +83,13 @@ impl Walk {
     fn reserve(&mut self, count: usize) -> u32 {
         let first = self.nodes.len() as u32;
         for at in first..first + count as u32 {
-            self.nodes.push(Node { threshold: f32::INFINITY, feature: 0, left: at, missing_right: false });
+            self.nodes.push(Node {
+                threshold: f32::INFINITY,
+                feature: 0,
+                left: at,
+                missing_right: false,
+                tests_categories: false,
+            });
         }
         self.values.resize(self.nodes.len(), 0.0);
         first
@@ -141,13 +157,22 @@ impl Walk {
 
     /// The leaves that walks from these nodes end at.
     #[inline(always)]
-    fn walk(&self, mut at: [u32; WALKS], rows: [&[f32]; WALKS]) -> [u32; WALKS] {
+    fn walk(&self, at: [u32; WALKS], rows: [&[f32]; WALKS]) -> [u32; WALKS] {
+        if self.sets.is_empty() { self.walk_by::<false>(at, rows) } else { self.walk_by::<true>(at, rows) }
+    }
+
+    #[inline(always)]
+    fn walk_by<const CATEGORIES: bool>(&self, mut at: [u32; WALKS], rows: [&[f32]; WALKS]) -> [u32; WALKS] {
         loop {
             let mut moved = 0;
             for (at, row) in at.iter_mut().zip(rows) {
                 let node = &self.nodes[*at as usize];
                 let x = row[node.feature as usize];
-                let right = (x > node.threshold) | (x.is_nan() & node.missing_right);
+                let mut right = (x > node.threshold) | (x.is_nan() & node.missing_right);
+                if CATEGORIES && node.tests_categories && !x.is_nan() {
+                    let set = &self.sets[node.threshold.to_bits() as usize];
+                    right = code_of(x).is_none_or(|code| set.binary_search(&code).is_err());
+                }
                 let next = node.left + u32::from(right);
                 moved |= next ^ *at;
                 *at = next;
