@@ -112,7 +112,7 @@ def commands(arguments, bench, peer, directory, leaves, threads):
         else:
             settings = [name, directory, arguments.queries, leaves, arguments.rounds, threads, scores(name)]
             found[name] = [sys.executable, __file__, "--contend", *settings]
-    own = [f"leaves={leaves}", f"rounds={arguments.rounds}", "k=30"]
+    own = [f"leaves={leaves}", f"rounds={arguments.rounds}", "k=30", "learning_rate=0.1"]
     found["rankwise"] = [bench, "train", directory, arguments.queries, scores("rankwise"), "lambda-mart", *own]
     return found, scores
 

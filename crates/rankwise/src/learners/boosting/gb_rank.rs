@@ -51,7 +51,12 @@ impl Default for GbRank {
             tau: 1.0,
             initial_iterations: 50,
             initial_learning_rate: 0.1,
-            trees: TreesParameters { learning_rate: 1.0, ..TreesParameters::default() },
+            trees: TreesParameters {
+                iterations: 100,
+                learning_rate: 1.0,
+                num_leaves: 31,
+                ..TreesParameters::default()
+            },
         }
     }
 }

@@ -65,9 +65,9 @@ pub struct TreesParameters {
 impl Default for TreesParameters {
     fn default() -> Self {
         TreesParameters {
-            iterations: 100,
-            learning_rate: 0.1,
-            num_leaves: 31,
+            iterations: 200,
+            learning_rate: 0.05,
+            num_leaves: 16,
             max_depth: 0,
             growth_policy: GrowthPolicy::LeafWise,
             max_bin: MAX_BINS,
