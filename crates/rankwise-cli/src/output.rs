@@ -110,7 +110,7 @@ fn hint(error: &str) -> Option<String> {
         && !columns.contains('…')
     {
         let columns = columns.trim_matches('`').replace("`, `", ",");
-        format!("--categorical {columns} or --ignore {columns}")
+        format!("--ignore {columns}, or --categorical for columns with categories")
     } else if error.contains("unless no column is named for the query weight") {
         "--weight '' to read the column as a feature".to_owned()
     } else if error.contains("with the option `group`") {

@@ -33,7 +33,7 @@ fn from_a_table_of_pandas_to_scores_explanations_and_exports() {
     let place = place();
     // Without the role, the text is an error, and the hint names the flag.
     let (code, _, told) = place.outcome("train lambda-mart --train train.csv -o m.json");
-    assert!(code != 0 && told.contains("use --categorical brand or --ignore brand"), "{told}");
+    assert!(code != 0 && told.contains("use --ignore brand, or --categorical for columns"), "{told}");
     place.ok(TRAIN);
     let inspected = place.ok("inspect m.json");
     assert!(inspected.contains("brand (7 categories), shop"), "{inspected}");

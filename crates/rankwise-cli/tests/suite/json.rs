@@ -57,7 +57,17 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("`study --json`", &["study --json"]),
     ("`study NAME --json`", &["study c-path --train data.txt --values 1 --learner svm-auc -o s --json"]),
     ("`inspect MODEL --json`", &["inspect trees.json --json", "inspect prank.json --json"]),
-    ("`inspect MODEL --tree N --json`", &["inspect trees.json --tree 1 --json"]),
+    (
+        "`inspect MODEL --tree N --json`",
+        &[
+            "inspect trees.json --tree 1 --json",
+            concat!(
+                "inspect ",
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../testdata/categories/lightgbm-pandas.txt --tree 1 --json"
+            ),
+        ],
+    ),
     ("`importance MODEL FILE --json`", &["importance trees.json data.txt --repeats 1 --json"]),
     (
         "`explain MODEL FILE --document X | --query ID | --pair X Y --json`",
