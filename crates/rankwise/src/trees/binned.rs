@@ -52,6 +52,8 @@ pub(super) enum Codes {
         blocks: usize,
         /// Bundle by bundle.
         columns: Vec<Vec<u8>>,
+        /// The features whose codes do not fit a byte, with their codes; they are in no bundle.
+        wide: Vec<(usize, Vec<u16>)>,
     },
     /// For each document, the histogram indices of its codes, except for those of the value 0.
     Sparse {
@@ -123,11 +125,10 @@ impl Binned {
         let total: f64 = weights.iter().sum();
         let mut sums = vec![0.0; self.total_bins()];
         match &self.codes {
-            Codes::Dense { bundles, columns, .. } => {
+            Codes::Dense { .. } => {
                 for (place, feature) in self.features.iter().enumerate() {
-                    let (home, part) = bundles.home(place);
-                    let codes = columns[home].iter().map(|&code| part.code_of[usize::from(code)]);
-                    codes.zip(weights).for_each(|(c, w)| sums[feature.start + usize::from(c)] += w);
+                    let codes = (0..self.rows).map(|row| usize::from(self.code(row, place)));
+                    codes.zip(weights).for_each(|(code, w)| sums[feature.start + code] += w);
                 }
             }
             Codes::Sparse { starts, places } => {
@@ -160,18 +161,20 @@ impl Binned {
     }
 
     /// The code of document `row` in `feature`.
-    pub fn code(&self, row: usize, feature: usize) -> u8 {
+    pub fn code(&self, row: usize, feature: usize) -> u16 {
         match &self.codes {
-            Codes::Dense { bundles, columns, .. } => {
-                let (home, part) = bundles.home(feature);
-                part.code_of[usize::from(columns[home][row])]
-            }
+            Codes::Dense { bundles, columns, wide, .. } => match bundles.home(feature) {
+                Some((home, part)) => part.code_of[usize::from(columns[home][row])].into(),
+                None => wide_codes(wide, feature)[row],
+            },
             Codes::Sparse { starts, places } => {
                 let Feature { bins, start, .. } = &self.features[feature];
                 let row = &places[starts[row]..starts[row + 1]];
                 let at = row.partition_point(|&place| (place as usize) < *start);
                 match row.get(at) {
-                    Some(&place) if (place as usize) < start + bins.codes() => (place as usize - start) as u8,
+                    Some(&place) if (place as usize) < start + bins.codes() => {
+                        (place as usize - start) as u16
+                    }
                     _ => bins.code(0.0),
                 }
             }
@@ -262,7 +265,18 @@ fn dense_codes(features: &[Feature], data: &Dataset) -> Codes {
         columns
     };
     let columns = parallel::flat_map(0..blocks, columns_of);
-    Codes::Dense { bundles, rows, blocks, columns }
+    let wide = features.iter().enumerate().filter(|(_, feature)| feature.bins.is_wide());
+    let wide = parallel::map(wide, |(place, feature)| {
+        let codes = (0..data.len()).map(|row| feature.bins.code(data.row(row).get(feature.column)));
+        (place, codes.collect::<Vec<u16>>())
+    });
+    Codes::Dense { bundles, rows, blocks, columns, wide }
+}
+
+/// The codes of a feature that is in no bundle.
+pub(super) fn wide_codes(wide: &[(usize, Vec<u16>)], feature: usize) -> &[u16] {
+    let place = wide.binary_search_by_key(&feature, |(place, _)| *place);
+    &wide[place.expect("a feature that is in no bundle has wide codes")].1
 }
 
 fn sparse_codes(

@@ -1,12 +1,15 @@
-//! Binning of a feature: at most 255 bins with about the same number of documents each.
+//! Binning of a feature: at most 255 bins, or more if asked for, with about the same number of documents each.
 //!
 //! A feature with few distinct values gets one bin per value, so nothing is lost. A feature with many is cut at
 //! quantiles. Bounds lie between values that occur, so the thresholds of a tree do not coincide with data values.
 
 use super::categories::CategoryBins;
 
-/// The maximum number of bins. Codes are bytes, and one of the 256 is reserved for missing values.
+/// The maximum number of bins whose codes are bytes; one of the 256 is reserved for missing values.
 pub const MAX_BINS: usize = 255;
+
+/// The maximum number of bins whose codes have two bytes.
+pub const MAX_WIDE_BINS: usize = 65_535;
 
 /// The number of documents that is enough to place quantiles. Larger data is subsampled evenly.
 const SAMPLE: usize = 1 << 18;
@@ -27,7 +30,11 @@ impl FeatureBins {
     /// sampled or not, lacks the value.
     pub fn of(mut values: Vec<f32>, missing: bool, max_bins: usize) -> FeatureBins {
         values.retain(|x| !x.is_nan());
-        FeatureBins { uppers: uppers(&runs(&values), max_bins.clamp(1, MAX_BINS)), missing, categories: None }
+        FeatureBins {
+            uppers: uppers(&runs(&values), max_bins.clamp(1, MAX_WIDE_BINS)),
+            missing,
+            categories: None,
+        }
     }
 
     /// Bins of categories.
@@ -66,18 +73,23 @@ impl FeatureBins {
         self.uppers[bin] >= 0.0
     }
 
+    /// Whether codes do not fit a byte.
+    pub(super) fn is_wide(&self) -> bool {
+        self.codes() > MAX_BINS + 1
+    }
+
     /// The code of a value.
-    pub fn code(&self, x: f32) -> u8 {
+    pub fn code(&self, x: f32) -> u16 {
         if x.is_nan() {
-            self.uppers.len() as u8
+            self.uppers.len() as u16
         } else if let Some(categories) = &self.categories {
-            categories.bin(x)
+            categories.bin(x).into()
         } else {
-            self.uppers.partition_point(|&upper| upper < x) as u8
+            self.uppers.partition_point(|&upper| upper < x) as u16
         }
     }
 
-    /// A faster encoder, for many values.
+    /// A faster encoder for many values, whose codes fit a byte.
     pub fn coder(&self) -> Coder<'_> {
         let mut uppers = [f32::INFINITY; 256];
         uppers[..self.uppers.len()].copy_from_slice(&self.uppers);
@@ -232,12 +244,16 @@ mod tests {
         let values = vec![3.0, -1.0, f32::NAN, 0.0, -0.0, 3.0, 7.5];
         let bins = FeatureBins::of(values, true, 255);
         assert_eq!((bins.value_bins(), bins.missing_code(), bins.codes()), (4, Some(4), 5));
-        let codes: Vec<u8> = [-9.0, -1.0, -0.5, -0.0, 0.0, 1.49, 1.51, 3.0, 7.5, 1e30, f32::NAN]
+        let codes: Vec<u16> = [-9.0, -1.0, -0.5, -0.0, 0.0, 1.49, 1.51, 3.0, 7.5, 1e30, f32::NAN]
             .map(|x| bins.code(x))
             .to_vec();
         assert_eq!(codes, [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4]);
         let coder = bins.coder();
-        assert!([-9.0, 0.0, 1.51, 7.5, f32::MAX, f32::NAN].iter().all(|&x| coder.code(x) == bins.code(x)));
+        assert!(
+            [-9.0, 0.0, 1.51, 7.5, f32::MAX, f32::NAN]
+                .iter()
+                .all(|&x| u16::from(coder.code(x)) == bins.code(x))
+        );
     }
 
     #[test]

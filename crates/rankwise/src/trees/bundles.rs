@@ -32,15 +32,15 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Bundles {
     pub(super) list: Vec<Bundle>,
-    /// The bundle of each feature, and its place there.
-    homes: Vec<(usize, usize)>,
+    /// The bundle of each feature that is in one, and its place there.
+    homes: Vec<Option<(usize, usize)>>,
 }
 
 impl Bundles {
-    /// Bundles features by their numbers of codes. A feature joins the fullest bundle that has room for it, and those
+    /// Bundles features by their numbers of codes, except for those whose codes do not fit a byte. A feature joins the fullest bundle that has room for it, and those
     /// with many codes choose first.
     pub(super) fn of(codes: &[usize]) -> Bundles {
-        let mut order: Vec<usize> = (0..codes.len()).collect();
+        let mut order: Vec<usize> = (0..codes.len()).filter(|&feature| codes[feature] <= BYTE).collect();
         order.sort_by_key(|&feature| std::cmp::Reverse(codes[feature]));
         // Bundles by the number of codes of a feature that they still have room for.
         let mut with_room: Vec<Vec<Vec<usize>>> = vec![Vec::new(); BYTE + 1];
@@ -54,17 +54,17 @@ impl Bundles {
         members.iter_mut().for_each(|features| features.sort_unstable());
         members.sort_unstable();
         let list: Vec<Bundle> = members.iter().map(|features| Bundle::of(features, codes)).collect();
-        let mut homes = vec![(0, 0); codes.len()];
+        let mut homes = vec![None; codes.len()];
         for (at, features) in members.iter().enumerate() {
-            features.iter().enumerate().for_each(|(place, &feature)| homes[feature] = (at, place));
+            features.iter().enumerate().for_each(|(place, &feature)| homes[feature] = Some((at, place)));
         }
         Bundles { list, homes }
     }
 
-    /// The index of a feature's bundle, and its part there.
-    pub(super) fn home(&self, feature: usize) -> (usize, &Part) {
-        let (at, place) = self.homes[feature];
-        (at, &self.list[at].parts[place])
+    /// The index of a feature's bundle, and its part there; `None` if its codes do not fit a byte.
+    pub(super) fn home(&self, feature: usize) -> Option<(usize, &Part)> {
+        let (at, place) = self.homes[feature]?;
+        Some((at, &self.list[at].parts[place]))
     }
 }
 
@@ -97,6 +97,7 @@ mod tests {
         // 51·5 = 255 fits and 52·5 does not.
         assert_eq!(members(&[5, 52]), [vec![0], vec![1]]);
         assert_eq!(members(&[5, 51]), [vec![0, 1]]);
+        assert_eq!(members(&[257, 3]), [vec![1]]);
         assert_eq!(members(&[]), Vec::<Vec<usize>>::new());
     }
 
@@ -112,7 +113,7 @@ mod tests {
             }
             for part in &bundle.parts {
                 assert!(part.code_of.iter().all(|&c| usize::from(c) < codes[part.feature]));
-                let (home, found) = bundles.home(part.feature);
+                let (home, found) = bundles.home(part.feature).unwrap();
                 assert_eq!((home, found.feature), (at, part.feature));
             }
         }

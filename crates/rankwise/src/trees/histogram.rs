@@ -77,13 +77,21 @@ impl Binned {
         out: &mut [GradientSums],
     ) -> Summed {
         match self.codes() {
-            Codes::Dense { bundles, rows, blocks, .. } => {
-                Summed::of(RowCodes { bundles, rows, blocks: *blocks }, members, spare)
+            Codes::Dense { bundles, rows, blocks, wide, .. } => {
+                let wide = wide.par_iter().map(|(place, codes)| {
+                    let mut sums = vec![GradientSums::default(); self.features()[*place].bins.codes()];
+                    members.rows.iter().for_each(|&row| {
+                        sums[usize::from(codes[row as usize])] += members.gradients[row as usize];
+                    });
+                    (*place, sums)
+                });
+                let wide = wide.collect();
+                Summed { wide, ..Summed::of(RowCodes { bundles, rows, blocks: *blocks }, members, spare) }
             }
             Codes::Sparse { starts, places } => {
                 add_sparse(starts, places, members, out);
                 self.add_zeros(total, out);
-                Summed { tables: Vec::new(), sides: 1, blocks: 0 }
+                Summed { tables: Vec::new(), sides: 1, blocks: 0, wide: Vec::new() }
             }
         }
     }
@@ -94,7 +102,11 @@ impl Binned {
         for place in group.features.clone() {
             let feature = &self.features()[place];
             let out = &mut out[feature.start - group.bins.start..][..feature.bins.codes()];
-            let (home, part) = bundles.home(place);
+            let Some((home, part)) = bundles.home(place) else {
+                let found = summed.wide.iter().find(|(wide, _)| *wide == place);
+                out.copy_from_slice(&found.expect("every wide feature was summed").1);
+                continue;
+            };
             let is_alone = bundles.list[home].parts.len() == 1;
             out.fill(GradientSums::default());
             summed.of_bundle(home).for_each(|sums| add_part(sums, &part.code_of, is_alone, out));
@@ -138,6 +150,8 @@ pub(super) struct Summed {
     /// The blocks are divided among this many sides.
     sides: usize,
     blocks: usize,
+    /// The sums of the features that are in no bundle.
+    wide: Vec<(usize, Histogram)>,
 }
 
 impl Summed {
@@ -159,7 +173,8 @@ impl Summed {
             }
             tables
         };
-        Summed { tables: (0..shares * sides).into_par_iter().map(summed).collect(), sides, blocks }
+        let tables = (0..shares * sides).into_par_iter().map(summed).collect();
+        Summed { tables, sides, blocks, wide: Vec::new() }
     }
 
     /// The sums of one bundle, of every task that has some.

@@ -26,7 +26,7 @@ mod tests;
 mod tree;
 
 pub use binned::Binned;
-pub use bins::{Coder, FeatureBins, MAX_BINS};
+pub use bins::{Coder, FeatureBins, MAX_BINS, MAX_WIDE_BINS};
 pub use categories::CategorySplits;
 pub use grow::{Grower, GrownTree};
 pub use growth::{Growth, GrowthPolicy};

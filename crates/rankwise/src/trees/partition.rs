@@ -1,6 +1,6 @@
 //! The documents, grouped by leaf.
 
-use super::binned::{Binned, Codes};
+use super::binned::{Binned, Codes, wide_codes};
 use super::gradients::Gradients;
 use super::histogram::Members;
 use super::search::Split;
@@ -71,24 +71,16 @@ impl Rows<'_> {
     pub(super) fn partition(&mut self, split: &Split, binned: &Binned) -> usize {
         let Rows { rows, scratch } = self;
         let sides = split.sides(binned);
-        let dense = match binned.codes() {
-            Codes::Dense { bundles, columns, .. } => {
-                let (home, part) = bundles.home(split.feature);
-                let mut of_bundle = [false; 256];
-                of_bundle
-                    .iter_mut()
-                    .zip(&part.code_of)
-                    .for_each(|(side, &code)| *side = sides[usize::from(code)]);
-                Some((&columns[home], of_bundle))
-            }
-            Codes::Sparse { .. } => None,
-        };
+        let column = Column::of(split.feature, &sides, binned);
         let lefts: Vec<usize> = rows
             .par_chunks(CHUNK)
             .zip(scratch.par_chunks_mut(CHUNK))
-            .map(|(rows, parted)| match &dense {
-                Some((column, sides)) => part(rows, parted, |row| sides[usize::from(column[row as usize])]),
-                None => {
+            .map(|(rows, parted)| match &column {
+                Column::Bundle(codes, sides) => {
+                    part(rows, parted, |row| sides[usize::from(codes[row as usize])])
+                }
+                Column::Wide(codes) => part(rows, parted, |row| sides[usize::from(codes[row as usize])]),
+                Column::Sparse => {
                     part(rows, parted, |row| sides[usize::from(binned.code(row as usize, split.feature))])
                 }
             })
@@ -103,6 +95,29 @@ impl Rows<'_> {
         }
         moves.into_par_iter().with_min_len(4).for_each(|(to, from)| to.copy_from_slice(from));
         middle
+    }
+}
+
+/// The codes of a feature.
+enum Column<'a> {
+    /// Those of its bundle, and whether each goes left.
+    Bundle(&'a [u8], [bool; 256]),
+    /// Its own, which do not fit a byte.
+    Wide(&'a [u16]),
+    /// To be looked up row by row.
+    Sparse,
+}
+
+impl<'a> Column<'a> {
+    /// The codes of a feature; `sides` says whether each of its own goes left.
+    fn of(feature: usize, sides: &[bool], binned: &'a Binned) -> Column<'a> {
+        let Codes::Dense { bundles, columns, wide, .. } = binned.codes() else { return Column::Sparse };
+        let Some((home, part)) = bundles.home(feature) else {
+            return Column::Wide(wide_codes(wide, feature));
+        };
+        let mut of_bundle = [false; 256];
+        of_bundle.iter_mut().zip(&part.code_of).for_each(|(side, &code)| *side = sides[usize::from(code)]);
+        Column::Bundle(&columns[home], of_bundle)
     }
 }
 

@@ -31,13 +31,16 @@ impl Split {
         }
     }
 
-    /// Whether each code goes left.
-    pub(super) fn sides(&self, binned: &Binned) -> [bool; 256] {
-        if let Some(set) = self.set {
-            return std::array::from_fn(|code| set.contains(code));
-        }
-        let missing = binned.features()[self.feature].bins.missing_code();
-        std::array::from_fn(|code| if missing == Some(code) { self.missing_left } else { code <= self.bin })
+    /// Whether each code of its feature goes left.
+    pub(super) fn sides(&self, binned: &Binned) -> Vec<bool> {
+        let bins = &binned.features()[self.feature].bins;
+        let missing = bins.missing_code();
+        let is_left = |code: usize| match self.set {
+            Some(set) => set.contains(code),
+            None if missing == Some(code) => self.missing_left,
+            None => code <= self.bin,
+        };
+        (0..bins.codes()).map(is_left).collect()
     }
 }
 

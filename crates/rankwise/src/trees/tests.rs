@@ -1,7 +1,7 @@
 //! Compares the engine with an exhaustive one, and with itself on other layouts and numbers of threads.
 
 use super::*;
-use crate::data::{Dataset, Features};
+use crate::data::{Dataset, Features, Parts};
 use crate::rng;
 use rand::RngExt;
 
@@ -415,4 +415,51 @@ fn missing_goes_where_0_goes_if_training_saw_none() {
         }
         assert!(directions.iter().all(|&count| count > 20), "both directions occur: {directions:?}");
     }
+}
+
+/// More bins than a byte has codes: nothing is lost where every value has its own bin, in any layout of the codes.
+#[test]
+fn wide_codes_find_thresholds_that_bytes_cannot() {
+    let rows = 3000;
+    let value = |row: usize| ((row * 1_171) % rows) as f32;
+    // One document in the middle of the values stands out on each side of the best threshold.
+    let labels: Vec<f64> = (0..rows).map(|row| if value(row) < 1234.0 { -1.0 } else { 1.0 }).collect();
+    let dense: Vec<f32> = (0..rows).flat_map(|row| [value(row), (row % 3) as f32]).collect();
+    let sparse = (0..rows).flat_map(|row| {
+        let zeros = std::iter::repeat_n(0.0, 18);
+        [value(row), (row % 3) as f32].into_iter().chain(zeros).collect::<Vec<f32>>()
+    });
+    let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for row in sparse.collect::<Vec<f32>>().chunks(20) {
+        for (column, &x) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+            columns.push(column as u32);
+            values.push(x);
+        }
+        starts.push(values.len());
+    }
+    let growth = Growth { num_leaves: 2, min_data_in_leaf: 1, ..Growth::default() };
+    let tree = |features: Features, max_bins: usize| {
+        let data = Dataset::new(Parts {
+            features,
+            labels: vec![0.0; rows],
+            bounds: vec![0, rows],
+            query_ids: vec!["1".into()],
+            ..Parts::default()
+        })
+        .unwrap();
+        let binned = Binned::new(&data, max_bins);
+        let slopes: Vec<f64> = labels.iter().map(|label| -label).collect();
+        let grown = Grower::new(&binned, &growth).grow(&slopes, &vec![1.0; rows], None, 0).unwrap();
+        assert!((0..rows).all(|row| {
+            let (_, bins) = binned.feature(0);
+            binned.code(row, 0) == bins.code(value(row))
+        }));
+        grown.tree
+    };
+    let wide = tree(Features::Dense { width: 2, values: dense.clone() }, 4000);
+    assert_eq!((wide.features[0], wide.thresholds[0]), (0, 1233.5));
+    assert_eq!(wide.values, [-1.0, 1.0]);
+    let narrow = tree(Features::Dense { width: 2, values: dense }, 255);
+    assert_ne!(narrow.thresholds[0], 1233.5);
+    assert_eq!(tree(Features::Sparse { width: 20, starts, columns, values }, 4000), wide);
 }

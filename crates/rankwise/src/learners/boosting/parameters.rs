@@ -3,7 +3,7 @@
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::parameters::check_at_least;
-use crate::trees::{CategorySplits, Growth, GrowthPolicy, MAX_BINS};
+use crate::trees::{CategorySplits, Growth, GrowthPolicy, MAX_BINS, MAX_WIDE_BINS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct TreesParameters {
     pub max_depth: usize,
     /// Which leaf is split next: `leaf-wise` (the one with the highest gain), `level-wise` or `oblivious` (one split per level).
     pub growth_policy: GrowthPolicy,
-    /// Maximum number of bins per feature, 2 to 255.
+    /// Maximum number of bins per feature, 2 to 65535; above 255 training takes longer and needs more memory.
     pub max_bin: usize,
     /// Minimum number of documents in a leaf, at least 1; in oblivious trees, for a leaf's split to count.
     pub min_data_in_leaf: u64,
@@ -105,8 +105,8 @@ impl TreesParameters {
             }
         }
         self.check_goss()?;
-        if !(2..=MAX_BINS).contains(&self.max_bin) {
-            return refuse(format!("max_bin is {}; it must be from 2 to {MAX_BINS}", self.max_bin));
+        if !(2..=MAX_WIDE_BINS).contains(&self.max_bin) {
+            return refuse(format!("max_bin is {}; it must be from 2 to {MAX_WIDE_BINS}", self.max_bin));
         }
         check_at_least("min_data_in_leaf", self.min_data_in_leaf, 1)?;
         check_at_least("max_categories", self.max_categories as u64, 1)?;
@@ -230,7 +230,7 @@ mod tests {
         };
         assert!(refused(|b| b.iterations = 0).contains("iterations is 0"));
         assert!(refused(|b| b.learning_rate = f64::NAN).contains("learning_rate is NaN"));
-        assert!(refused(|b| b.max_bin = 256).contains("max_bin is 256"));
+        assert!(refused(|b| b.max_bin = 65_536).contains("max_bin is 65536"));
         assert!(refused(|b| b.num_leaves = 1).contains("leaves is 1"));
         assert!(refused(|b| b.l2 = -1.0).contains("l2 is -1"));
         assert!(refused(|b| b.max_categories = 0).contains("max_categories is 0"));
