@@ -50,8 +50,8 @@ pub(super) struct Group {
 }
 
 impl Binned {
-    /// The features in groups, one task per group. Groups consist of whole blocks, have about the same size, and
-    /// there are enough of them for all threads. Sums are exact, so the grouping does not affect the result.
+    /// The features in groups, one task per group. Groups have about the same size, and there are enough of
+    /// them for all threads. Sums are exact, so the grouping does not affect the result.
     pub(super) fn groups(&self) -> Vec<Group> {
         let features = self.features();
         let blocks = features.len().div_ceil(BLOCK);

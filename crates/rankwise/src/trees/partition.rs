@@ -101,7 +101,7 @@ impl Rows<'_> {
 /// The codes of a feature.
 enum Column<'a> {
     /// Those of its bundle, and whether each goes left.
-    Bundle(&'a [u8], [bool; 256]),
+    Bundle(&'a [u8], Box<[bool; 256]>),
     /// Its own, which do not fit a byte.
     Wide(&'a [u16]),
     /// To be looked up row by row.
@@ -115,7 +115,7 @@ impl<'a> Column<'a> {
         let Some((home, part)) = bundles.home(feature) else {
             return Column::Wide(wide_codes(wide, feature));
         };
-        let mut of_bundle = [false; 256];
+        let mut of_bundle = Box::new([false; 256]);
         of_bundle.iter_mut().zip(&part.code_of).for_each(|(side, &code)| *side = sides[usize::from(code)]);
         Column::Bundle(&columns[home], of_bundle)
     }

@@ -443,7 +443,7 @@ fn wide_codes_find_thresholds_that_bytes_cannot() {
             features,
             labels: vec![0.0; rows],
             bounds: vec![0, rows],
-            query_ids: vec!["1".into()],
+            query_ids: ["1"].into_iter().map(String::from).collect(),
             ..Parts::default()
         })
         .unwrap();
