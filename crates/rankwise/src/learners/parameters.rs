@@ -90,8 +90,6 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("min_split_gain", &["min_gain", "min_gain_to_split", "gamma", "min_split_loss"]),
     ("l1", &["lambda_l1", "reg_alpha", "alpha", "l1_regularization"]),
     ("l2", &["lambda_l2", "reg_lambda", "lambda", "l2_leaf_reg", "l2_regularization"]),
-    ("goss_top_fraction", &["top_rate"]),
-    ("goss_other_fraction", &["other_rate"]),
     ("bagging_fraction", &["bagging", "bagging_freq_fraction", "subsample", "sub_row", "srate"]),
     ("feature_fraction", &["tree_features", "sub_feature", "colsample_bytree", "frate"]),
     (

@@ -1,6 +1,5 @@
 //! A round of boosted trees: gradients, one tree per output, a step.
 
-use super::bag::bag;
 use super::parameters::TreesParameters;
 use super::rounds::{Round, Rounds};
 use super::state::State;
@@ -13,8 +12,10 @@ use crate::models::Combine;
 use crate::rng;
 use crate::trees::{Binned, Grower};
 use crate::watch::{Stop, Watch};
+use rand::seq::SliceRandom;
 
 /// Names of random streams, after the seed.
+const BAG: u64 = 1;
 const FEATURES: u64 = 2;
 const DROP: u64 = 3;
 
@@ -78,7 +79,7 @@ impl Boost<'_> {
         let stop = watch.stop().clone();
         rounds.run(task, watch, |state| {
             let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task, &stop)?;
-            let objective = ("mean gradient", buffers.mean_slope);
+            let objective = ("mean gradient", buffers.mean_slope());
             Ok(Round { goes_on: grew || !parameters.draws_nothing(), objective, tells: false })
         })
     }
@@ -107,16 +108,14 @@ impl Boost<'_> {
         let round = state.weights.len();
         let plan = step.plan(round);
         state.take_out(&plan);
-        let Buffers { slopes, curvatures, mean_slope } = buffers;
+        let Buffers { slopes, curvatures } = buffers;
         self.target.gradients(&state.train.outputs, round as u64, slopes, curvatures);
         if stop.requested() {
             // The gradients may have been cut short.
             state.put_back(&plan);
             return Ok(true);
         }
-        *mean_slope = mean_size(slopes);
-        let draw = (task.seed, round as u64);
-        let bag = bag(self.parameters, task.train, draw, slopes, curvatures);
+        let bag = self.bag(task, round as u64);
         let mut grown = Vec::with_capacity(slopes.len());
         for (output, (slopes, curvatures)) in slopes.iter().zip(curvatures.iter()).enumerate() {
             let seed = rng::derive(task.seed, &[FEATURES, round as u64, output as u64]);
@@ -134,25 +133,40 @@ impl Boost<'_> {
         state.note(value_on_valid);
         Ok(grew)
     }
+
+    /// The documents of the queries sampled for a round; `None` if all are used.
+    fn bag(&self, task: &Task<'_>, round: u64) -> Option<Vec<u32>> {
+        let share = self.parameters.bagging_fraction;
+        if share == 1.0 {
+            return None;
+        }
+        let mut queries: Vec<usize> = (0..task.train.query_count()).collect();
+        let wanted = ((queries.len() as f64 * share).round() as usize).max(1);
+        let mut random = rng::stream(task.seed, &[BAG, round]);
+        let mut drawn = queries.partial_shuffle(&mut random, wanted).0.to_vec();
+        drawn.sort_unstable();
+        let rows = drawn.iter().flat_map(|&q| task.train.query(q).range());
+        Some(rows.map(|row| row as u32).collect())
+    }
 }
 
 /// Derivatives of all outputs.
 struct Buffers {
     slopes: Vec<Vec<f64>>,
     curvatures: Vec<Vec<f64>>,
-    /// The mean absolute gradient over documents and outputs, before sampling.
-    mean_slope: f64,
 }
 
 impl Buffers {
     fn new(outputs: usize, rows: usize) -> Buffers {
-        let zeros = || vec![vec![0.0; rows]; outputs];
-        Buffers { slopes: zeros(), curvatures: zeros(), mean_slope: 0.0 }
+        Buffers { slopes: vec![vec![0.0; rows]; outputs], curvatures: vec![vec![0.0; rows]; outputs] }
     }
-}
 
-/// The mean absolute value over all columns.
-fn mean_size(columns: &[Vec<f64>]) -> f64 {
-    let count = columns.iter().map(Vec::len).sum::<usize>();
-    columns.iter().flatten().map(|x| x.abs()).sum::<f64>() / count as f64
+    /// The mean absolute gradient over documents and outputs.
+    fn mean_slope(&self) -> f64 {
+        let (count, sum) = (
+            self.slopes.iter().map(Vec::len).sum::<usize>(),
+            self.slopes.iter().flatten().map(|g| g.abs()).sum::<f64>(),
+        );
+        sum / count as f64
+    }
 }

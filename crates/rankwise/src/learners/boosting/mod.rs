@@ -5,7 +5,6 @@
 //!
 //! [`QueryLoss`]: crate::losses::QueryLoss
 
-mod bag;
 mod boost;
 mod checkpoint;
 pub mod gb_rank;

@@ -36,10 +36,6 @@ pub struct TreesParameters {
     pub l2: f64,
     /// Fraction of queries sampled for each tree, above 0 and at most 1.
     pub bagging_fraction: f64,
-    /// Fraction of documents with the largest gradients that every tree sees, while the others are sampled (GOSS); 1 for all documents.
-    pub goss_top_fraction: f64,
-    /// Fraction of documents sampled from the others, above 0; `goss_top_fraction` and this are at most 1 together.
-    pub goss_other_fraction: f64,
     /// Fraction of features sampled for each tree, above 0 and at most 1.
     pub feature_fraction: f64,
     /// Fraction of a tree's features sampled for each split, above 0 and at most 1.
@@ -77,8 +73,6 @@ impl Default for TreesParameters {
             l1: 0.0,
             l2: 0.0,
             bagging_fraction: 1.0,
-            goss_top_fraction: 1.0,
-            goss_other_fraction: 0.1,
             feature_fraction: 1.0,
             feature_fraction_per_split: 1.0,
             monotone: String::new(),
@@ -104,7 +98,6 @@ impl TreesParameters {
                 return refuse(format!("{name} is {fraction}; it must be above 0 and at most 1"));
             }
         }
-        self.check_goss()?;
         if !(2..=MAX_WIDE_BINS).contains(&self.max_bin) {
             return refuse(format!("max_bin is {}; it must be from 2 to {MAX_WIDE_BINS}", self.max_bin));
         }
@@ -118,29 +111,6 @@ impl TreesParameters {
             .check()
     }
 
-    fn check_goss(&self) -> Result<()> {
-        let refuse = |text: String| Err(Error::parameter(text));
-        let (top, other) = (self.goss_top_fraction, self.goss_other_fraction);
-        if !(0.0..=1.0).contains(&top) {
-            return refuse(format!("goss_top_fraction is {top}; it must be at least 0 and at most 1"));
-        }
-        if !(other > 0.0 && other <= 1.0) {
-            return refuse(format!("goss_other_fraction is {other}; it must be above 0 and at most 1"));
-        }
-        if top < 1.0 && top + other > 1.0 {
-            return refuse(format!(
-                "goss_top_fraction is {top} and goss_other_fraction is {other}; together they must be at most 1"
-            ));
-        }
-        if top < 1.0 && self.bagging_fraction < 1.0 {
-            return refuse(
-                "goss_top_fraction and bagging_fraction both choose the documents of a tree; set only one of them"
-                    .to_string(),
-            );
-        }
-        Ok(())
-    }
-
     /// How trees are grown on `train`.
     pub fn growth(&self, train: &Dataset) -> Result<Growth> {
         Ok(Growth { monotone: self.directions(train)?, ..self.growth_as_is() })
@@ -149,7 +119,6 @@ impl TreesParameters {
     /// Whether every round uses all queries and features.
     pub(super) fn draws_nothing(&self) -> bool {
         self.bagging_fraction == 1.0
-            && self.goss_top_fraction == 1.0
             && self.feature_fraction == 1.0
             && self.feature_fraction_per_split == 1.0
             && self.dropout == 0.0
@@ -236,12 +205,6 @@ mod tests {
         assert!(refused(|b| b.max_categories = 0).contains("max_categories is 0"));
         assert!(refused(|b| b.category_l2 = -1.0).contains("category_l2 is -1"));
         assert!(refused(|b| b.dropout = 1.0).contains("dropout is 1"));
-        assert!(refused(|b| b.goss_top_fraction = -0.1).contains("goss_top_fraction is -0.1"));
-        assert!(refused(|b| b.goss_other_fraction = 0.0).contains("goss_other_fraction is 0"));
-        assert!(refused(|b| b.goss_top_fraction = 0.95).contains("at most 1"));
-        assert!(
-            refused(|b| (b.goss_top_fraction, b.bagging_fraction) = (0.2, 0.5)).contains("only one of them")
-        );
         assert!(refused(|b| b.monotone = "3".into()).contains("`3`"));
         assert!(
             refused(|b| (b.growth_policy, b.num_leaves) = (GrowthPolicy::Oblivious, 1 << 13))
