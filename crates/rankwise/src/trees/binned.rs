@@ -67,6 +67,14 @@ pub(super) enum Codes {
 impl Binned {
     /// Bins every feature of `data` into at most `max_bins` bins and encodes every document.
     pub fn new(data: &Dataset, max_bins: usize) -> Binned {
+        Binned::for_leaves(data, max_bins, 1)
+    }
+
+    /// The same without the features that cannot split off `min_data` documents: in wide sparse data, most of them.
+    pub fn for_leaves(data: &Dataset, max_bins: usize, min_data: u64) -> Binned {
+        // Counts are those of a sample if there are too many documents.
+        let least = if sampled(data.len()).len() == data.len() { min_data } else { 0 };
+        let can_split = |bins: &FeatureBins| bins.codes() > 1 && bins.rest() as u64 >= least;
         let mut all = match &data.parts().features {
             Features::Dense { width, values } => cut_dense(values, *width, max_bins),
             Features::Sparse { width, starts, columns, values } => {
@@ -79,7 +87,7 @@ impl Binned {
         }
         let mut start = 0;
         let mut features = Vec::new();
-        for (column, bins) in all.into_iter().enumerate().filter(|(_, bins)| bins.codes() > 1) {
+        for (column, bins) in all.into_iter().enumerate().filter(|(_, bins)| can_split(bins)) {
             let codes = bins.codes();
             features.push(Feature { column, bins, start });
             start += codes;

@@ -21,6 +21,8 @@ pub struct FeatureBins {
     uppers: Vec<f32>,
     /// Whether there is a code for missing values; it comes after the last bin.
     missing: bool,
+    /// The number of given values outside the most frequent code.
+    rest: usize,
     /// What the bins are where the feature holds categories; there are then as many upper bounds, without a meaning.
     categories: Option<CategoryBins>,
 }
@@ -29,17 +31,21 @@ impl FeatureBins {
     /// Bins a feature by values in any order; missing ones (NaN) are ignored. `missing` tells whether any document,
     /// sampled or not, lacks the value.
     pub fn of(mut values: Vec<f32>, missing: bool, max_bins: usize) -> FeatureBins {
+        let given = values.len();
         values.retain(|x| !x.is_nan());
-        FeatureBins {
-            uppers: uppers(&runs(&values), max_bins.clamp(1, MAX_WIDE_BINS)),
-            missing,
-            categories: None,
-        }
+        let runs = runs(&values);
+        let uppers = uppers(&runs, max_bins.clamp(1, MAX_WIDE_BINS));
+        let mut counts = vec![0; uppers.len() + 1];
+        counts[uppers.len()] = given - values.len();
+        runs.iter().for_each(|&(x, count)| counts[uppers.partition_point(|&upper| upper < x)] += count);
+        let rest = given - counts.into_iter().max().unwrap_or(0);
+        FeatureBins { uppers, missing, rest, categories: None }
     }
 
     /// Bins of categories.
     pub(super) fn of_categories(categories: CategoryBins, missing: bool) -> FeatureBins {
-        FeatureBins { uppers: vec![f32::MAX; categories.len()], missing, categories: Some(categories) }
+        let uppers = vec![f32::MAX; categories.len()];
+        FeatureBins { uppers, missing, rest: usize::MAX, categories: Some(categories) }
     }
 
     /// What the bins are where the feature holds categories.
@@ -60,6 +66,11 @@ impl FeatureBins {
     /// The code of missing values, if the training data had any.
     pub fn missing_code(&self) -> Option<usize> {
         self.missing.then_some(self.uppers.len())
+    }
+
+    /// The number of given values outside the most frequent code, or more. One side of any split has no others.
+    pub(super) fn rest(&self) -> usize {
+        self.rest
     }
 
     /// The upper bound of bin `bin`.

@@ -463,3 +463,27 @@ fn wide_codes_find_thresholds_that_bytes_cannot() {
     assert_ne!(narrow.thresholds[0], 1233.5);
     assert_eq!(tree(Features::Sparse { width: 20, starts, columns, values }, 4000), wide);
 }
+
+/// A feature with too few documents outside its most frequent bin cannot split, and leaving it out changes no tree.
+#[test]
+fn features_that_cannot_split_off_enough_documents_are_left_out() {
+    let case = case(77, 400, 6);
+    let mut parts = case.data.parts().clone();
+    let Features::Dense { width, values } = &mut parts.features else { panic!("the rows are dense") };
+    for (row, values) in values.chunks_mut(*width).enumerate() {
+        values[1] = if row < 9 { row as f32 } else { 50.0 };
+        values[3] = if row < 20 { f32::NAN } else { 1.0 };
+    }
+    let data = Dataset::new(parts).unwrap();
+    let growth = Growth { num_leaves: 8, min_data_in_leaf: 20, ..Growth::default() };
+    let (all, some) = (Binned::new(&data, 255), Binned::for_leaves(&data, 255, 20));
+    let columns = |binned: &Binned| -> Vec<usize> {
+        (0..binned.feature_count()).map(|feature| binned.feature(feature).0).collect()
+    };
+    assert_eq!(columns(&all), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(columns(&some), [0, 2, 3, 4, 5]);
+    let grown = |binned: &Binned| {
+        Grower::new(binned, &growth).grow(&case.slopes, &case.curvatures, None, 1).unwrap().tree
+    };
+    assert_eq!(grown(&all), grown(&some));
+}

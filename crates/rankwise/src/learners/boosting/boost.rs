@@ -66,7 +66,7 @@ impl Boost<'_> {
     pub(super) fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let parameters = self.parameters;
         let growth = parameters.growth(task.train)?;
-        let binned = Binned::new(task.train, parameters.max_bin);
+        let binned = Binned::for_leaves(task.train, parameters.max_bin, parameters.min_data_in_leaf);
         let mut grower = Grower::new(&binned, &growth);
         let mut buffers = Buffers::new(self.target.outputs(), task.train.len());
         let rounds = Rounds {
