@@ -205,8 +205,7 @@ impl Search<'_> {
         }
         let best = best?;
         let gain = best.gain - self.leaf_gain(total, node);
-        let enough = gain > self.growth.min_split_gain && gain > total.slope.abs() * 1e-12;
-        enough.then_some(Split {
+        self.is_worthwhile(gain, total).then_some(Split {
             gain,
             feature: place,
             bin: 0,

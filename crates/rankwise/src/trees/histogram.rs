@@ -103,8 +103,8 @@ impl Binned {
             let feature = &self.features()[place];
             let out = &mut out[feature.start - group.bins.start..][..feature.bins.codes()];
             let Some((home, part)) = bundles.home(place) else {
-                let found = summed.wide.iter().find(|(wide, _)| *wide == place);
-                out.copy_from_slice(&found.expect("every wide feature was summed").1);
+                let found = summed.wide.binary_search_by_key(&place, |(wide, _)| *wide);
+                out.copy_from_slice(&summed.wide[found.expect("every wide feature was summed")].1);
                 continue;
             };
             let is_alone = bundles.list[home].parts.len() == 1;

@@ -92,8 +92,7 @@ impl Search<'_> {
         };
         let found = found?;
         let gain = found.leaf_gain - self.leaf_gain(total, node);
-        let enough = gain > self.growth.min_split_gain && gain > total.slope.abs() * 1e-12;
-        enough.then_some(Split {
+        self.is_worthwhile(gain, total).then_some(Split {
             gain,
             feature: place,
             bin: found.bin,
@@ -103,6 +102,11 @@ impl Search<'_> {
             set: None,
             extra_l2: 0.0,
         })
+    }
+
+    /// Whether a split of a leaf with the sums `total` gains what is asked for, and more than rounding.
+    pub(super) fn is_worthwhile(&self, gain: f64, total: Stats) -> bool {
+        gain > self.growth.min_split_gain && gain > total.slope.abs() * 1e-12
     }
 
     /// Twice the reduction of the objective by a leaf with these sums, within the bounds of `node`.
