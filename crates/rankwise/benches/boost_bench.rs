@@ -77,11 +77,11 @@ fn read(directory: &Path, queries: usize) -> Result<(Dataset, Dataset), Box<dyn 
     let rest = (values.split_off(rows * width), labels.split_off(rows));
     // What is left behind would count as memory used.
     values.shrink_to_fit();
-    let set = |values, labels, sizes: &[u32]| {
+    let set = |values: Vec<f32>, labels, sizes: &[u32]| {
         let mut bounds = vec![0];
         sizes.iter().for_each(|&n| bounds.push(bounds[bounds.len() - 1] + n as usize));
         let query_ids = (0..sizes.len()).map(|q| q.to_string()).collect();
-        let features = Features::Dense { width, values };
+        let features = Features::dense(width, values);
         Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() })
     };
     Ok((set(values, labels, &sizes[..queries])?, set(rest.0, rest.1, &sizes[queries..])?))

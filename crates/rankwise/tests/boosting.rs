@@ -283,7 +283,7 @@ fn patience_ends() {
 /// One tree at full rate is the mean grade of each leaf: here of x ≤ 1.5 and above.
 #[test]
 fn one_tree_of_mart_by_hand() {
-    let features = Features::Dense { width: 1, values: vec![1.0, 2.0, 1.0, 2.0] };
+    let features = Features::dense(1, vec![1.0, 2.0, 1.0, 2.0]);
     let train = queries(features, vec![0.0, 2.0, 1.0, 4.0], 2, None);
     let model = from_scratch("mart", "rounds = 1\nrate = 1\nmin_rows = 1", &train, None).model;
     let scores = model.scores(&train).unwrap();

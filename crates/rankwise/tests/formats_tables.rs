@@ -147,7 +147,7 @@ proptest! {
 
 fn two_columns(names: Option<[&str; 2]>) -> Parts {
     Parts {
-        features: Features::Dense { width: 2, values: vec![0.5, f32::NAN, 0.0, -1.0] },
+        features: Features::dense(2, vec![0.5, f32::NAN, 0.0, -1.0]),
         labels: vec![1.0, 0.0],
         bounds: vec![0, 1, 2],
         query_ids: ["a", "b"].into_iter().collect(),
@@ -328,7 +328,7 @@ fn a_table_of_pandas_is_read_from_csv_and_parquet() {
         let parts = comparable(&loaded.data);
         let absent = 1.2345e-33;
         let values = vec![1.0, 2.5, 13.25, 0.0, 0.5, absent, 1.0, 1.0, 4.0, 0.0, 1.0, 0.125];
-        assert_eq!(parts.features, Features::Dense { width: 3, values });
+        assert_eq!(parts.features, Features::dense(3, values));
         assert_eq!(parts.columns.names.unwrap(), ["in_title", "weight", "bm25"]);
         assert_eq!(parts.labels, [1.0, 0.0, 2.0, 0.0]);
         assert_eq!(parts.query_ids.iter().collect::<Vec<_>>(), ["shoes", "red hat"]);

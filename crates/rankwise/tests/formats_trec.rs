@@ -14,7 +14,7 @@ fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 
 fn five_documents(document_ids: Option<[&str; 5]>) -> Dataset {
     Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![0.0; 5] },
+        features: Features::dense(1, vec![0.0; 5]),
         labels: vec![2.0, 0.0, 1.0, -1.0, 3.0],
         bounds: vec![0, 3, 5],
         query_ids: ["q1", "q2"].into_iter().collect(),

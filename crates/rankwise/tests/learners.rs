@@ -28,7 +28,7 @@ fn learnable(seed: u64) -> Dataset {
         labels.push((1.2 + noisy).clamp(0.0, 2.9).floor() as f32);
         values.extend(row);
     }
-    dataset(Features::Dense { width, values }, labels, &vec![documents; queries])
+    dataset(Features::dense(width, values), labels, &vec![documents; queries])
 }
 
 fn dataset(features: Features, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
@@ -112,7 +112,7 @@ fn dense_and_sparse(seed: u64) -> [Dataset; 2] {
     let (columns, kept) = rows.iter().flatten().copied().unzip();
     let sizes = vec![documents; queries];
     let sparse = Features::Sparse { width, starts, columns, values: kept };
-    [dataset(Features::Dense { width, values }, labels.clone(), &sizes), dataset(sparse, labels, &sizes)]
+    [dataset(Features::dense(width, values), labels.clone(), &sizes), dataset(sparse, labels, &sizes)]
 }
 
 #[test]
@@ -447,24 +447,18 @@ fn a_learner_that_ignores_a_request_to_stop_is_found() {
 fn odd_data_stays_finite() {
     let nan = f32::NAN;
     let odd = [
-        ("one document", dataset(Features::Dense { width: 2, values: vec![1.0, 2.0] }, vec![1.0], &[1])),
-        (
-            "nothing relevant",
-            dataset(Features::Dense { width: 1, values: vec![1.0, 2.0, 3.0] }, vec![0.0; 3], &[2, 1]),
-        ),
-        ("all equal", dataset(Features::Dense { width: 2, values: vec![7.0; 8] }, vec![1.0; 4], &[4])),
+        ("one document", dataset(Features::dense(2, vec![1.0, 2.0]), vec![1.0], &[1])),
+        ("nothing relevant", dataset(Features::dense(1, vec![1.0, 2.0, 3.0]), vec![0.0; 3], &[2, 1])),
+        ("all equal", dataset(Features::dense(2, vec![7.0; 8]), vec![1.0; 4], &[4])),
         (
             "constant and missing features",
             dataset(
-                Features::Dense { width: 3, values: vec![5.0, nan, nan, 5.0, 1.0, nan, 5.0, 2.0, nan] },
+                Features::dense(3, vec![5.0, nan, nan, 5.0, 1.0, nan, 5.0, 2.0, nan]),
                 vec![0.0, 1.0, 2.0],
                 &[3],
             ),
         ),
-        (
-            "huge values",
-            dataset(Features::Dense { width: 1, values: vec![1e38, -1e38, 3e38] }, vec![0.0, 1.0, 2.0], &[3]),
-        ),
+        ("huge values", dataset(Features::dense(1, vec![1e38, -1e38, 3e38]), vec![0.0, 1.0, 2.0], &[3])),
         (
             "more features than documents, sparse",
             dataset(
@@ -524,7 +518,7 @@ fn tiny_and_huge_weights_of_the_loss_stay_finite() {
 
 #[test]
 fn no_documents_or_features_is_an_error_in_a_sentence() {
-    let featureless = dataset(Features::Dense { width: 0, values: vec![] }, vec![1.0, 0.0], &[2]);
+    let featureless = dataset(Features::dense(0, vec![]), vec![1.0, 0.0], &[2]);
     for entry in LEARNERS {
         let recipe = Recipe::new(entry.card.name);
         let error = recipe.fit(&featureless, None, Start::default(), &mut Silent::default()).unwrap_err();

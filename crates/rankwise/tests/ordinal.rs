@@ -27,7 +27,7 @@ fn small_data(seed: u64, grades: usize, follow: f32) -> Dataset {
         (0..labels.len() * WIDTH).map(|_| random.random::<f32>() * 2.0 - 1.0).collect();
     labels.iter().enumerate().for_each(|(i, label)| values[i * WIDTH] += follow * label);
     Dataset::new(Parts {
-        features: Features::Dense { width: WIDTH, values },
+        features: Features::dense(WIDTH, values),
         labels,
         bounds: (0..=QUERIES).map(|q| q * DOCUMENTS).collect(),
         query_ids: (0..QUERIES).map(|q| format!("q{q}")).collect(),

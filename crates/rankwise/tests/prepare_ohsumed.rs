@@ -35,7 +35,7 @@ fn five_subsets(name: &str, width: usize) -> Option<Dataset> {
             values.extend(tokens.map(|t| t.split_once(':').unwrap().1.parse::<f32>().unwrap()));
         }
     }
-    parts.features = Features::Dense { width, values };
+    parts.features = Features::dense(width, values);
     Some(Dataset::new(parts).unwrap())
 }
 

@@ -86,7 +86,7 @@ fn moved_up(set: Dataset, columns: usize, first_id: u32) -> Result<Dataset> {
                     values.extend_from_slice(row);
                 }
             }
-            Features::Dense { width, values }
+            Features::dense(width, values)
         }
     };
     let mut parts = Parts { features, ..set.into_parts() };

@@ -77,7 +77,7 @@ fn joined_features(sets: &[&Dataset], width: usize) -> Features {
             values.resize(values.len() + width - row.len(), 0.0);
         }
     }
-    Features::Dense { width, values }
+    Features::dense(width, values)
 }
 
 fn joined_texts(sets: &[&Dataset], part: impl Fn(&Parts) -> Option<&Texts>) -> Option<Texts> {
@@ -116,17 +116,13 @@ mod tests {
 
     #[test]
     fn narrow_rows_are_filled_and_optional_parts_kept() {
-        let narrow = set(&["a"], Features::Dense { width: 1, values: vec![3.0] });
-        let mut parts =
-            set(&["b", "c"], Features::Dense { width: 2, values: vec![1.0, 2.0, 4.0, 5.0] }).into_parts();
+        let narrow = set(&["a"], Features::dense(1, vec![3.0]));
+        let mut parts = set(&["b", "c"], Features::dense(2, vec![1.0, 2.0, 4.0, 5.0])).into_parts();
         parts.query_weights = Some(vec![0.5, 2.0]);
         parts.document_ids = Some(["x", "y"].into_iter().collect());
         let wide = Dataset::new(parts).unwrap();
         let both = Dataset::concat(&[&narrow, &wide]).unwrap();
-        assert_eq!(
-            both.parts().features,
-            Features::Dense { width: 2, values: vec![3.0, 0.0, 1.0, 2.0, 4.0, 5.0] }
-        );
+        assert_eq!(both.parts().features, Features::dense(2, vec![3.0, 0.0, 1.0, 2.0, 4.0, 5.0]));
         assert_eq!(both.bounds(), [0, 1, 2, 3]);
         assert_eq!(both.parts().query_weights, Some(vec![1.0, 0.5, 2.0]));
         assert_eq!(both.document_id(1), Some("x"));
@@ -135,7 +131,7 @@ mod tests {
 
     #[test]
     fn sparse_and_dense_rows_join_as_sparse() {
-        let dense = set(&["a"], Features::Dense { width: 3, values: vec![0.0, f32::NAN, 2.0] });
+        let dense = set(&["a"], Features::dense(3, vec![0.0, f32::NAN, 2.0]));
         let sparse = Features::Sparse { width: 2, starts: vec![0, 1], columns: vec![1], values: vec![7.0] };
         let both = Dataset::concat(&[&dense, &set(&["b"], sparse)]).unwrap();
         let Features::Sparse { width, starts, columns, values } = &both.parts().features else {
@@ -147,8 +143,8 @@ mod tests {
 
     #[test]
     fn a_widened_set_has_zeros_in_the_new_columns() {
-        let wide = set(&["a"], Features::Dense { width: 1, values: vec![3.0] }).widened(3).unwrap();
-        assert_eq!(wide.parts().features, Features::Dense { width: 3, values: vec![3.0, 0.0, 0.0] });
+        let wide = set(&["a"], Features::dense(1, vec![3.0])).widened(3).unwrap();
+        assert_eq!(wide.parts().features, Features::dense(3, vec![3.0, 0.0, 0.0]));
         assert_eq!(wide.clone().widened(2).unwrap(), wide);
     }
 
@@ -157,14 +153,14 @@ mod tests {
         let rows = 1000;
         let ids: Vec<String> = (0..rows).map(|q| q.to_string()).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let narrow = set(&ids, Features::Dense { width: 1, values: vec![3.0; rows] });
+        let narrow = set(&ids, Features::dense(1, vec![3.0; rows]));
         let wide = narrow.widened(1 << 22).unwrap();
         assert!(matches!(&wide.parts().features, Features::Sparse { values, .. } if values.len() == rows));
     }
 
     #[test]
     fn a_query_in_both_is_an_error() {
-        let one = set(&["a"], Features::Dense { width: 1, values: vec![1.0] });
+        let one = set(&["a"], Features::dense(1, vec![1.0]));
         assert!(Dataset::concat(&[&one, &one]).unwrap_err().to_string().contains("query `a`"));
         assert!(Dataset::concat(&[]).is_err());
     }

@@ -87,7 +87,7 @@ impl Dataset {
     /// Documents with `width` feature values each, one after the other, and a label each. Query `q` has the next
     /// `sizes[q]` documents. Query ids are `1`, `2` and so on, until [`with_query_ids`](Dataset::with_query_ids).
     pub fn dense(values: Vec<f32>, width: usize, labels: Vec<f32>, sizes: &[usize]) -> Result<Self> {
-        Dataset::from_features(Features::Dense { width, values }, labels, sizes)
+        Dataset::from_features(Features::dense(width, values), labels, sizes)
     }
 
     /// The same with sparse rows over `width` columns (CSR): document `d` has the columns and values at

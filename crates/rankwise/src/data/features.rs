@@ -1,6 +1,9 @@
 //! The feature matrix: f32 rows, dense or compressed sparse.
 
 use crate::sums::{self, LANES};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Feature values of all documents, one row each. A value that is absent from a sparse row is 0; a value that is
 /// missing (`NULL`, `NaN`, an empty cell) is stored as NaN in both layouts.
@@ -11,7 +14,7 @@ pub enum Features {
         /// Values per row.
         width: usize,
         /// `rows × width` values.
-        values: Vec<f32>,
+        values: Values,
     },
     /// Only the values given, row after row (CSR).
     Sparse {
@@ -35,13 +38,102 @@ pub enum Row<'a> {
     Sparse(&'a [u32], &'a [f32]),
 }
 
+/// The values of a dense matrix: a vector, or the memory of someone else.
+#[derive(Clone)]
+pub struct Values(Memory);
+
+#[derive(Clone)]
+enum Memory {
+    Owned(Vec<f32>),
+    Shared(Arc<dyn AsRef<[f32]> + Send + Sync>),
+}
+
+impl Values {
+    /// Values that `owner` keeps, such as an array of another language. They are not copied until they are changed, and
+    /// must not change as long as they are shared.
+    ///
+    /// ```
+    /// use rankwise::data::{Dataset, Features, Values};
+    /// use std::sync::Arc;
+    /// let array: Arc<[f32]> = Arc::from([0.2, 0.9, 0.4]);
+    /// let features = Features::Dense { width: 1, values: Values::shared(Arc::new(array)) };
+    /// let data = Dataset::from_features(features, vec![0.0, 1.0, 0.0], &[3])?;
+    /// assert_eq!(data.row(1).get(0), 0.9);
+    /// # Ok::<(), rankwise::Error>(())
+    /// ```
+    pub fn shared(owner: Arc<dyn AsRef<[f32]> + Send + Sync>) -> Values {
+        Values(Memory::Shared(owner))
+    }
+
+    /// The values as a vector; copies them if they are shared.
+    pub fn into_vec(self) -> Vec<f32> {
+        match self.0 {
+            Memory::Owned(values) => values,
+            Memory::Shared(owner) => (*owner).as_ref().to_vec(),
+        }
+    }
+}
+
+impl Deref for Values {
+    type Target = [f32];
+
+    #[inline]
+    fn deref(&self) -> &[f32] {
+        match &self.0 {
+            Memory::Owned(values) => values,
+            Memory::Shared(owner) => (**owner).as_ref(),
+        }
+    }
+}
+
+impl DerefMut for Values {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        if let Memory::Shared(owner) = &self.0 {
+            self.0 = Memory::Owned((**owner).as_ref().to_vec());
+        }
+        match &mut self.0 {
+            Memory::Owned(values) => values,
+            Memory::Shared(_) => unreachable!("shared values were copied"),
+        }
+    }
+}
+
+impl From<Vec<f32>> for Values {
+    fn from(values: Vec<f32>) -> Self {
+        Values(Memory::Owned(values))
+    }
+}
+
+impl FromIterator<f32> for Values {
+    fn from_iter<I: IntoIterator<Item = f32>>(values: I) -> Self {
+        Vec::from_iter(values).into()
+    }
+}
+
+impl PartialEq for Values {
+    fn eq(&self, other: &Values) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
 impl Default for Features {
     fn default() -> Self {
-        Features::Dense { width: 0, values: Vec::new() }
+        Features::dense(0, Vec::new())
     }
 }
 
 impl Features {
+    /// A dense matrix with `width` values per row, row after row.
+    pub fn dense(width: usize, values: impl Into<Values>) -> Features {
+        Features::Dense { width, values: values.into() }
+    }
+
     /// Number of columns.
     pub fn width(&self) -> usize {
         match self {
@@ -52,7 +144,8 @@ impl Features {
     /// The stored values: all of a dense matrix, or those given in a sparse one.
     pub fn values(&self) -> &[f32] {
         match self {
-            Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
+            Features::Dense { values, .. } => values,
+            Features::Sparse { values, .. } => values,
         }
     }
 
@@ -71,7 +164,8 @@ impl Features {
     /// The stored values, to be changed in place.
     pub fn values_mut(&mut self) -> &mut [f32] {
         match self {
-            Features::Dense { values, .. } | Features::Sparse { values, .. } => values,
+            Features::Dense { values, .. } => values,
+            Features::Sparse { values, .. } => values,
         }
     }
 
@@ -83,7 +177,7 @@ impl Features {
                 for &r in rows {
                     chosen.extend_from_slice(&values[r * width..(r + 1) * width]);
                 }
-                Features::Dense { width: *width, values: chosen }
+                Features::dense(*width, chosen)
             }
             Features::Sparse { width, starts, columns, values } => {
                 let (mut s, mut c, mut v) = (vec![0], Vec::new(), Vec::new());
@@ -230,5 +324,19 @@ mod tests {
         Row::Sparse(&[1], &[f32::NAN]).add_scaled(3.0, &mut out);
         Row::Dense(&[2.0, 0.5]).add_scaled(2.0, &mut out);
         assert_eq!(out, [5.0, 2.0]);
+    }
+
+    #[test]
+    fn shared_values_are_borrowed_until_they_are_changed() {
+        let owner: Arc<Vec<f32>> = Arc::new(vec![1.0, 2.0]);
+        let shared = Values::shared(owner.clone());
+        assert_eq!(shared.as_ptr(), owner.as_ptr());
+        assert_eq!(shared.clone().as_ptr(), owner.as_ptr());
+        let mut changed = shared.clone();
+        changed[0] = 5.0;
+        assert_eq!(
+            (&changed[..], &shared[..], &owner[..]),
+            (&[5.0, 2.0][..], &[1.0, 2.0][..], &[1.0, 2.0][..])
+        );
     }
 }

@@ -24,7 +24,7 @@ pub use categories::{Categories, MAX_CATEGORY};
 pub use clean::{CLEANING, CleanReport, Cleaner};
 pub(crate) use dataset::bounds_of;
 pub use dataset::{Columns, Dataset, Parts};
-pub use features::{Features, Row, StoredValues};
+pub use features::{Features, Row, StoredValues, Values};
 pub use files::{
     AtomicFile, ColumnRoles, Format, Layout, Loaded, Peeked, ReadOptions, Topics, check_writable, join, read,
     read_all, read_qrels, read_run, read_scores, temporary_path, trec, write, write_grades, write_qrels,

@@ -179,7 +179,7 @@ impl<'a> Rows<'a> {
                 } else {
                     values.chunks(stride).flat_map(|row| &row[..width]).copied().collect()
                 };
-                Features::Dense { width, values }
+                Features::dense(width, values)
             }
             RowsLayout::Sparse { starts, columns, values, width } => {
                 let (first, last) = (starts[0], starts[starts.len() - 1]);
@@ -262,7 +262,7 @@ mod tests {
             assert_eq!(some.iter().collect::<Vec<_>>(), [rows.row(1), rows.row(2)]);
             assert!(rows.slice(4..4).is_empty() && some.slice(0..0).is_empty());
             let copy = some.to_features();
-            assert_eq!(copy, Features::Dense { width: 3, values: vec![5.0, 6.0, 7.0, 10.0, 11.0, 12.0] });
+            assert_eq!(copy, Features::dense(3, vec![5.0, 6.0, 7.0, 10.0, 11.0, 12.0]));
         }
         assert_eq!(Rows::dense(&[], 3).unwrap().len(), 0);
     }

@@ -99,7 +99,7 @@ impl Synth {
             starts.extend(whole.row_ends);
             Features::Sparse { width, starts, columns: whole.columns, values: whole.values }
         } else {
-            Features::Dense { width, values: whole.values }
+            Features::dense(width, whole.values)
         };
         let mut bounds = vec![0];
         bounds.extend(whole.query_ends);

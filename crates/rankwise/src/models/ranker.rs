@@ -345,7 +345,7 @@ fn select_by_name<'a>(data: &Dataset, names: &[String]) -> Result<Cow<'a, Datase
         values.extend(chosen.iter().map(|&c| row.get(c)));
     }
     let mut parts = data.clone().into_parts();
-    parts.features = Features::Dense { width: names.len(), values };
+    parts.features = Features::dense(names.len(), values);
     parts.columns.categories =
         parts.columns.categories.moved(|column| chosen.iter().position(|&c| c == column));
     parts.columns.names = Some(names.to_vec());

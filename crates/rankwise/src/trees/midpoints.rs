@@ -203,7 +203,7 @@ mod tests {
             starts.push(columns.len());
         }
         let sparse = Features::Sparse { width, starts, columns, values: stored };
-        [data(Features::Dense { width, values }, rows), data(sparse, rows)]
+        [data(Features::dense(width, values), rows), data(sparse, rows)]
     }
 
     fn weights(seed: u64, rows: usize) -> Vec<f64> {

@@ -29,7 +29,7 @@ fn case(seed: u64, rows: usize, width: usize) -> Case {
         curvatures.push(0.1 + random.random::<f64>());
         values.extend(row);
     }
-    Case { data: dataset(Features::Dense { width, values }, rows), slopes, curvatures }
+    Case { data: dataset(Features::dense(width, values), rows), slopes, curvatures }
 }
 
 fn grow(case: &Case, growth: &Growth) -> GrownTree {
@@ -258,7 +258,7 @@ fn sparse_and_dense_rows_give_the_same_tree() {
     };
     let sparse = case(Features::Sparse { width, starts, columns, values });
     assert!(matches!(Binned::new(&sparse.data, 255).codes(), binned::Codes::Sparse { .. }));
-    let dense = case(Features::Dense { width, values: dense });
+    let dense = case(Features::dense(width, dense));
     for policy in [GrowthPolicy::LeafWise, GrowthPolicy::Oblivious] {
         let growth = Growth { policy, num_leaves: 16, min_data_in_leaf: 3, ..Growth::default() };
         let tree = grow(&dense, &growth).tree;
@@ -390,7 +390,7 @@ fn constant_gradients_or_features_give_a_single_leaf() {
         grow(&flat, &Growth { policy: GrowthPolicy::Oblivious, ..Growth::default() }).tree.values,
         [0.0]
     );
-    let constant = Case { data: dataset(Features::Dense { width: 2, values: vec![3.0; 100] }, 50), ..flat };
+    let constant = Case { data: dataset(Features::dense(2, vec![3.0; 100]), 50), ..flat };
     assert_eq!(grow(&constant, &Growth { min_data_in_leaf: 1, ..Growth::default() }).tree.values.len(), 1);
 }
 
@@ -456,10 +456,10 @@ fn wide_codes_find_thresholds_that_bytes_cannot() {
         }));
         grown.tree
     };
-    let wide = tree(Features::Dense { width: 2, values: dense.clone() }, 4000);
+    let wide = tree(Features::dense(2, dense.clone()), 4000);
     assert_eq!((wide.features[0], wide.thresholds[0]), (0, 1233.5));
     assert_eq!(wide.values, [-1.0, 1.0]);
-    let narrow = tree(Features::Dense { width: 2, values: dense }, 255);
+    let narrow = tree(Features::dense(2, dense), 255);
     assert_ne!(narrow.thresholds[0], 1233.5);
     assert_eq!(tree(Features::Sparse { width: 20, starts, columns, values }, 4000), wide);
 }

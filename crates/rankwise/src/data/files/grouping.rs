@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(parts.bounds, [0, 3, 5, 6]);
         assert_eq!(parts.query_ids.iter().collect::<String>(), "xyz");
         assert_eq!(parts.labels, [0.0, 2.0, 5.0, 1.0, 4.0, 3.0]);
-        assert_eq!(parts.features, Features::Dense { width: 1, values: parts.labels.clone() });
+        assert_eq!(parts.features, Features::dense(1, parts.labels.clone()));
         assert_eq!(parts.comments.unwrap().iter().collect::<String>(), "acfbed");
         assert_eq!(parts.document_ids.unwrap().iter().collect::<String>(), "ACFBED");
         assert_eq!(parts.positions.unwrap(), [0, 2, 5, 1, 4, 3]);

@@ -265,7 +265,7 @@ fn similar_ids(ids: &Texts) -> Option<String> {
 /// A table gives every value, so rows are dense unless sparse ones are requested.
 fn matrix(width: usize, values: Vec<f32>, layout: Layout) -> Features {
     if layout != Layout::Sparse {
-        return Features::Dense { width, values };
+        return Features::dense(width, values);
     }
     let (mut starts, mut columns, mut stored) = (vec![0], Vec::new(), Vec::new());
     for row in values.chunks_exact(width) {

@@ -18,7 +18,7 @@ fn data(features: Features, bounds: &[usize]) -> Dataset {
 }
 
 fn dense(width: usize, values: &[f32], bounds: &[usize]) -> Dataset {
-    data(Features::Dense { width, values: values.to_vec() }, bounds)
+    data(Features::dense(width, values.to_vec()), bounds)
 }
 
 /// The same matrix with its zeros left out.

@@ -21,7 +21,7 @@ pub(super) fn random_data(seed: u64, queries: usize, documents: usize, width: us
         (4.0 * x[0] - 3.0 * x.get(1).unwrap_or(&0.0) + random.random::<f32>()).clamp(0.0, 3.0).floor()
     };
     let labels = values.chunks(width).map(&mut grade).collect();
-    dataset(Features::Dense { width, values }, labels, (0..=queries).map(|q| q * documents).collect())
+    dataset(Features::dense(width, values), labels, (0..=queries).map(|q| q * documents).collect())
 }
 
 pub(super) fn dataset(features: Features, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {

@@ -16,7 +16,7 @@ use rand::RngExt;
 
 fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
     let query_ids = (1..bounds.len()).map(|q| format!("q{q}")).collect();
-    let features = Features::Dense { width, values };
+    let features = Features::dense(width, values);
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 

@@ -76,7 +76,7 @@ mod tests {
         // missing.
         let nan = f32::NAN;
         let rows = [[1.0, 7.0, 0.0, nan], [3.0, 7.0, 4.0, nan], [nan, 7.0, 0.0, nan], [5.0, 7.0, 0.0, nan]];
-        let dense = standard(Features::Dense { width: 4, values: rows.concat() }, 4);
+        let dense = standard(Features::dense(4, rows.concat()), 4);
         assert_eq!(dense.means, [3.0, 7.0, 1.0, 0.0]);
         assert_eq!(dense.factors, [(3.0f64 / 8.0).sqrt() as f32, 0.0, (1.0f64 / 3.0).sqrt() as f32, 0.0]);
         let given = rows.iter().map(|row| (0u32..).zip(*row).filter(|(_, x)| *x != 0.0).collect::<Vec<_>>());
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn huge_and_tiny_values_stay_finite() {
         let values = vec![3e38, 1e-44, 1e9, -3e38, 2e-44, 1e9 + 2048.0];
-        let found = standard(Features::Dense { width: 3, values }, 2);
+        let found = standard(Features::dense(3, values), 2);
         assert!(found.means.iter().chain(&found.factors).all(|x| x.is_finite()));
         assert_eq!(found.factors[1], 0.0);
         assert_eq!(found.factors[2], 1.0 / 1024.0);

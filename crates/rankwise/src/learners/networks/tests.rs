@@ -18,7 +18,7 @@ fn ndcg() -> Box<dyn Metric> {
 }
 
 fn dataset(width: usize, values: Vec<f32>, labels: Vec<f32>, sizes: &[usize]) -> Dataset {
-    let features = Features::Dense { width, values };
+    let features = Features::dense(width, values);
     let mut bounds = vec![0];
     sizes.iter().for_each(|size| bounds.push(bounds[bounds.len() - 1] + size));
     let query_ids = (0..sizes.len()).map(|q| q.to_string()).collect();

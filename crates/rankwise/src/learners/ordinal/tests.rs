@@ -16,7 +16,7 @@ use rand::RngExt;
 /// One feature, every document its own query.
 fn documents(values: &[f32], labels: &[f32], weights: Option<Vec<f32>>) -> Dataset {
     Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: values.to_vec() },
+        features: Features::dense(1, values.to_vec()),
         labels: labels.to_vec(),
         bounds: (0..=labels.len()).collect(),
         query_ids: (0..labels.len()).map(|q| format!("q{q}")).collect(),
@@ -183,7 +183,7 @@ fn prank_keeps_the_pass_that_is_best_on_the_validation_queries() {
     let labels: Vec<f32> = (0..40).map(|i| (values[2 * i] * 3.0 + noise(i as u32 + 500)).floor()).collect();
     let data = |queries: usize| {
         Dataset::new(Parts {
-            features: Features::Dense { width: 2, values: values.clone() },
+            features: Features::dense(2, values.clone()),
             labels: labels.clone(),
             bounds: (0..=queries).map(|q| q * 40 / queries).collect(),
             query_ids: (0..queries).map(|q| format!("q{q}")).collect(),

@@ -17,7 +17,7 @@ use rand::RngExt;
 
 fn dataset(values: Vec<f32>, labels: Vec<f32>, bounds: Vec<usize>) -> Dataset {
     let query_ids = (1..bounds.len()).map(|q| format!("q{q}")).collect();
-    let features = Features::Dense { width: 1, values };
+    let features = Features::dense(1, values);
     Dataset::new(Parts { features, labels, bounds, query_ids, ..Parts::default() }).unwrap()
 }
 

@@ -13,7 +13,7 @@ use crate::watch::Silent;
 /// One query, one feature: label 1 at x = 1, label 0 at x = 0.
 fn two_documents() -> Dataset {
     Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![1.0, 0.0] },
+        features: Features::dense(1, vec![1.0, 0.0]),
         labels: vec![1.0, 0.0],
         bounds: vec![0, 2],
         query_ids: ["a"].into_iter().collect(),

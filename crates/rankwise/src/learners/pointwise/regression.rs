@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_regression_by_hand() {
         let train = Dataset::new(Parts {
-            features: Features::Dense { width: 1, values: vec![0.0, 1.0, 2.0, 3.0] },
+            features: Features::dense(1, vec![0.0, 1.0, 2.0, 3.0]),
             labels: vec![0.0, 1.0, 1.0, 2.0],
             bounds: vec![0, 2, 4],
             query_ids: ["a", "b"].into_iter().collect(),

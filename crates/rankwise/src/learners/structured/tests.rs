@@ -12,7 +12,7 @@ use crate::watch::Silent;
 /// documents.
 fn two_documents() -> Dataset {
     Dataset::new(Parts {
-        features: Features::Dense { width: 1, values: vec![1.0, 0.0, 5.0] },
+        features: Features::dense(1, vec![1.0, 0.0, 5.0]),
         labels: vec![1.0, 0.0, 0.0],
         bounds: vec![0, 2, 3],
         query_ids: ["a", "b"].into_iter().collect(),
@@ -77,7 +77,7 @@ fn values_out_of_range_are_rejected_by_name() {
 fn equal_rows_are_solved_at_once_with_a_note() {
     let data = |labels: Vec<f32>| {
         Dataset::new(Parts {
-            features: Features::Dense { width: 2, values: vec![1.0; 8] },
+            features: Features::dense(2, vec![1.0; 8]),
             labels,
             bounds: vec![0, 4],
             query_ids: ["a"].into_iter().collect(),

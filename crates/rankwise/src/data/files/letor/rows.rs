@@ -215,10 +215,10 @@ impl RowBuffer {
             Store::Dense { stride, mut values } => {
                 narrow(&mut values, stride, width, self.count);
                 values.shrink_to_fit();
-                Features::Dense { width, values }
+                Features::dense(width, values)
             }
             Store::Sparse { starts, columns, values } if dense => {
-                Features::Dense { width, values: spread(&starts, &columns, &values, width)? }
+                Features::dense(width, spread(&starts, &columns, &values, width)?)
             }
             Store::Sparse { mut starts, mut columns, mut values } => {
                 starts.shrink_to_fit();

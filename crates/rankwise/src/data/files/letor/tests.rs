@@ -75,7 +75,7 @@ fn the_layout_follows_what_is_not_zero() {
         read(sources(&[text.as_bytes()]), &options).unwrap().data.into_parts().features
     };
     let text = "1 qid:1 4:2 2:0\n1 qid:1 1:1\n";
-    let dense = Features::Dense { width: 4, values: vec![0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0] };
+    let dense = Features::dense(4, vec![0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0]);
     let sparse =
         Features::Sparse { width: 4, starts: vec![0, 1, 2], columns: vec![3, 0], values: vec![2.0, 1.0] };
     assert_eq!(layout(Layout::Auto, text), dense);

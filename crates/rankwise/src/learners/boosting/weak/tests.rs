@@ -30,7 +30,7 @@ fn data(seed: u64, queries: usize) -> Dataset {
     }
     let query_weights = Some((0..queries).map(|q| [1.0, 2.0, 0.0, 0.5][q % 4]).collect());
     let query_ids = (0..queries).map(|q| format!("q{q}")).collect();
-    let features = Features::Dense { width, values };
+    let features = Features::dense(width, values);
     Dataset::new(Parts { features, labels, bounds, query_ids, query_weights, ..Parts::default() }).unwrap()
 }
 

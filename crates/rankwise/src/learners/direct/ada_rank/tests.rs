@@ -25,7 +25,7 @@ fn longest_run(columns: &[usize]) -> usize {
 /// is wrong in the last query, the second in the middle one.
 fn three_queries() -> Dataset {
     let values = vec![1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
-    dataset(Features::Dense { width: 2, values }, vec![1.0, 0.0, 1.0, 0.0, 1.0, 0.0], vec![0, 2, 4, 6])
+    dataset(Features::dense(2, values), vec![1.0, 0.0, 1.0, 0.0, 1.0, 0.0], vec![0, 2, 4, 6])
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn validation_queries_may_lack_the_last_features() {
     let cut = |data: &Dataset| {
         let values: Vec<f32> =
             (0..data.len()).flat_map(|d| (0..3).map(move |c| data.row(d).get(c))).collect();
-        changed(data, |p| p.features = Features::Dense { width: 3, values })
+        changed(data, |p| p.features = Features::dense(3, values))
     };
     let zeros = changed(&wide, |p| p.features.values_mut().chunks_mut(6).for_each(|x| x[3..].fill(0.0)));
     let learner = AdaRank::default();

@@ -231,7 +231,7 @@ fn any_number_of_thresholds() {
             })
             .chain([f32::NAN])
             .collect();
-        assert_equal(&ensemble, &Features::Dense { width: 1, values }, &[2, 20, 150]);
+        assert_equal(&ensemble, &Features::dense(1, values), &[2, 20, 150]);
     }
 }
 
