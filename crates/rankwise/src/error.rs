@@ -55,7 +55,7 @@ struct Inner {
 }
 
 /// A place in a text file. Lines and columns count from 1, columns in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file as the user named it, or `<stdin>`.
     pub file: String,

@@ -8,6 +8,8 @@ mod cell;
 mod decimal;
 mod delimited;
 mod excerpt;
+#[cfg(feature = "parquet")]
+mod frame;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod grouping;
@@ -33,6 +35,8 @@ use super::{Columns, Dataset, Features, MAX_FEATURES, Parts, Query, Row, Texts};
 
 pub(crate) use decimal::push_f64;
 pub(crate) use excerpt::quoted;
+#[cfg(feature = "parquet")]
+pub use frame::{category_codes, read_frame};
 pub use output::{AtomicFile, check_writable, temporary_path};
 pub use peek::Peeked;
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};

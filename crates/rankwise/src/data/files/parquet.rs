@@ -203,7 +203,7 @@ fn rows_of(batch: &RecordBatch, header: &Header, file: &str, first_row: u64) -> 
     Ok(rows)
 }
 
-fn not_finite(value: f64) -> String {
+pub(super) fn not_finite(value: f64) -> String {
     format!("{value} is not a finite number in single precision, which goes up to 3.4e38")
 }
 
@@ -235,7 +235,7 @@ impl TableRows {
 }
 
 /// All values of a column of numbers, or of numbers written as text; NaN for nulls. The error has the row.
-fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
+pub(super) fn numbers(array: &ArrayRef) -> std::result::Result<Vec<f64>, (usize, String)> {
     macro_rules! cast {
         ($kind:ty, $convert:expr) => {
             Ok(array.as_primitive::<$kind>().iter().map(|v| v.map_or(f64::NAN, $convert)).collect())

@@ -1,0 +1,18 @@
+"""Rankwise: learn to order documents, products or answers from judged examples, measure rankings honestly, and ship
+the models.
+
+>>> import numpy as np
+>>> import rankwise as rw
+>>> X = np.array([[0.2], [0.9], [0.4], [0.1]], dtype=np.float32)
+>>> data = rw.Data(X, y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+>>> ranker = rw.Recipe("list-net").fit(data)
+>>> scores = ranker.score(X)
+>>> bool(scores[1] > scores[0])
+True
+"""
+
+from __future__ import annotations
+
+from rankwise._rankwise import Data, Progress, Ranker, Recipe, __version__, learners, load, read
+
+__all__ = ["Data", "Progress", "Ranker", "Recipe", "__version__", "learners", "load", "read"]

@@ -1,0 +1,161 @@
+"""What users hold their data in: NumPy, SciPy, pandas, and everything with Arrow's interface.
+
+The extension calls `features`, `numbers` and `ids`, and gets NumPy arrays of one type each, or an Arrow stream.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+def features(container: Any) -> SimpleNamespace:
+    """The features in one of three layouts: dense, sparse, or an Arrow stream."""
+    if _is_pandas(container, "DataFrame"):
+        return _pandas_features(container)
+    if hasattr(container, "__arrow_c_stream__") and not isinstance(container, np.ndarray):
+        return SimpleNamespace(kind="arrow", stream=container)
+    if hasattr(container, "tocsr") and hasattr(container, "shape"):
+        return _sparse_features(container)
+    return _dense(_two_dimensional(container))
+
+
+def _dense(values: np.ndarray, names: list[str] | None = None, categories: list[Any] | None = None) -> SimpleNamespace:
+    return SimpleNamespace(kind="dense", values=values, names=names, categories=categories or [])
+
+
+def _two_dimensional(container: Any) -> np.ndarray:
+    array = np.asarray(container)
+    if array.ndim != 2:
+        raise ValueError(
+            f"X has {array.ndim} dimension{'s' * (array.ndim != 1)}, and features are a matrix of documents and "
+            "features. Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one document"
+        )
+    _check_kind(array, "X")
+    return _as_single(array)
+
+
+def _as_single(array: np.ndarray) -> np.ndarray:
+    """Single precision in C order; the same array if it is so already."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _check_kind(array: np.ndarray, name: str) -> None:
+    if np.issubdtype(array.dtype, np.complexfloating):
+        raise ValueError(f"Complex data not supported: {name} has complex numbers")
+    if array.dtype.kind not in "biufO":
+        raise ValueError(f"{name} has values of type {array.dtype}; give numbers")
+    if array.dtype.kind == "O":
+        _check_objects(array, name)
+
+
+def _check_objects(array: np.ndarray, name: str) -> None:
+    for value in array.ravel():
+        if value is None or isinstance(value, (bool, int, float, np.number, np.bool_)):
+            continue
+        raise TypeError(
+            f"{name} has an object of type {type(value).__name__}; argument must be a string or a number only where a "
+            "column is categorical, so give numbers, or make text a pandas or polars category"
+        )
+
+
+def _sparse_features(container: Any) -> SimpleNamespace:
+    if np.issubdtype(container.dtype, np.complexfloating):
+        raise ValueError("Complex data not supported: X has complex numbers")
+    rows = container.tocsr()
+    if not (rows.has_sorted_indices and rows.has_canonical_format):
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return SimpleNamespace(
+        kind="sparse",
+        starts=np.ascontiguousarray(rows.indptr, dtype=np.int64),
+        columns=np.ascontiguousarray(rows.indices, dtype=np.uint32),
+        values=_as_single(rows.data),
+        width=rows.shape[1],
+    )
+
+
+def _is_pandas(container: Any, name: str) -> bool:
+    kind = type(container)
+    return kind.__module__.split(".")[0] == "pandas" and any(base.__name__ == name for base in kind.__mro__)
+
+
+def _pandas_features(frame: Any) -> SimpleNamespace:
+    values = np.empty(frame.shape, dtype=np.float32)
+    categories = []
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if getattr(column.dtype, "name", "") == "category":
+            codes = column.cat.codes.to_numpy()
+            values[:, place] = np.where(codes < 0, np.nan, codes)
+            categories.append((place, [str(text) for text in column.cat.categories]))
+        else:
+            values[:, place] = _pandas_column(column)
+    names = list(frame.columns) if all(isinstance(name, str) for name in frame.columns) else None
+    return _dense(values, names, categories)
+
+
+def _pandas_column(column: Any) -> np.ndarray:
+    kind = getattr(column.dtype, "kind", "O")
+    if kind not in "biuf":
+        if kind == "O" and not _is_text(column):
+            array = column.to_numpy()
+            _check_objects(array, f"column {column.name!r}")
+            return array.astype(np.float32)
+        raise ValueError(
+            f"column {column.name!r} has values of type {column.dtype}; give numbers, make it a category "
+            "(astype('category')), or leave it out"
+        )
+    with np.errstate(over="ignore"):
+        if isinstance(column.dtype, np.dtype):
+            return column.to_numpy()
+        return column.to_numpy(dtype=np.float32, na_value=np.nan)
+
+
+def _is_text(column: Any) -> bool:
+    return any(isinstance(value, str) for value in column)
+
+
+def _one_dimensional(values: Any, name: str) -> np.ndarray:
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    elif hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        values = np.asarray(values)
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} has {array.ndim} dimensions; give one value per row, a 1d array")
+    return array
+
+
+def numbers(values: Any, name: str, kind: str) -> np.ndarray:
+    """One number per row."""
+    array = _one_dimensional(values, name)
+    _check_kind(array, name)
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=kind)
+
+
+def ids(values: Any, name: str) -> np.ndarray | list[str]:
+    """Ids as whole numbers, or else as texts."""
+    array = _one_dimensional(values, name)
+    if array.dtype.kind in "biu":
+        return np.ascontiguousarray(array, dtype=np.int64)
+    if array.dtype.kind == "f":
+        whole = array.astype(np.int64, casting="unsafe") if np.isfinite(array).all() else None
+        if whole is None or not (whole == array).all():
+            raise ValueError(f"{name} has a value that is not a whole number; give whole numbers or texts")
+        return whole
+    return [_id_text(value, name) for value in array.tolist()]
+
+
+def _id_text(value: Any, name: str) -> str:
+    if isinstance(value, bytes):
+        return value.decode()
+    if value is None or (isinstance(value, float) and value != value):
+        raise ValueError(f"{name} has a missing value; every row needs an id")
+    return str(value)

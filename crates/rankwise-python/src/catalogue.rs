@@ -1,0 +1,38 @@
+//! What there is: learners with their parameters.
+
+use crate::convert::{to_json, to_python};
+use pyo3::prelude::*;
+use rankwise::learners::{LEARNERS, LearnerEntry, Parameter, ScorerKind};
+use serde_json::{Value, json};
+
+/// All learners, each with its names, papers, scorers and parameters.
+#[pyfunction]
+pub(crate) fn learners(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    to_python(py, &LEARNERS.iter().map(described).collect())
+}
+
+fn described(entry: &LearnerEntry) -> Value {
+    let with = |scorer: &ScorerKind| -> (String, Value) {
+        let parameters = entry.parameters_with(scorer.name()).expect("a scorer of the learner");
+        (scorer.name().into(), parameters.iter().map(parameter).collect())
+    };
+    json!({
+        "name": entry.card.name,
+        "title": entry.card.title,
+        "summary": entry.card.summary,
+        "papers": entry.card.cited(),
+        "scorers": entry.scorers().into_iter().map(ScorerKind::name).collect::<Vec<_>>(),
+        "parameters": entry.parameters().iter().map(parameter).collect::<Value>(),
+        "with_scorer": entry.scorers().iter().map(with).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    json!({
+        "name": parameter.name,
+        "default": to_json(&parameter.default),
+        "meaning": parameter.meaning,
+        "aliases": parameter.aliases,
+        "of_scorer": parameter.of_scorer,
+    })
+}
