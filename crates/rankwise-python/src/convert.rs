@@ -25,7 +25,8 @@ fn toml_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Boolean(value.extract()?));
     }
     if value.is_instance_of::<PyInt>() {
-        let whole = value.extract().map_err(|_| PyValueError::new_err(format!("{name} is too large: {value}")))?;
+        let whole =
+            value.extract().map_err(|_| PyValueError::new_err(format!("{name} is too large: {value}")))?;
         return Ok(Value::Integer(whole));
     }
     if value.is_instance_of::<PyFloat>() {
@@ -43,7 +44,9 @@ fn toml_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return toml_value(name, &item);
     }
     let kind = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!("{name} is a value of type {kind}; give a number, a text or a list of them")))
+    Err(PyTypeError::new_err(format!(
+        "{name} is a value of type {kind}; give a number, a text or a list of them"
+    )))
 }
 
 /// A parameter's value for Python.
