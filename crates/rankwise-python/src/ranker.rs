@@ -1,5 +1,6 @@
 //! Trained models.
 
+use crate::arrays;
 use crate::convert::{conventions, to_json, to_python};
 use crate::custom::Failure;
 use crate::data::Data;
@@ -47,6 +48,17 @@ impl Ranker {
         let data = data.get();
         let scores = work::unattended(X.py(), n_jobs, || self.ranker.score(&data.dataset))?;
         Ok(data.in_given_order(scores.map_err(exception)?).into_pyarray(X.py()))
+    }
+
+    /// The mean of the model's own metric over the queries, for the scores of a `Data`.
+    fn evaluate(&self, data: &Bound<'_, Data>, scores: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+        let metric = metrics::parse(&self.ranker.metric, &self.ranker.conventions).map_err(exception)?;
+        let dataset = data.get().labelled()?;
+        let scores = arrays::doubles("scores", scores)?;
+        arrays::check_length("scores", scores.len(), dataset.len())?;
+        let scores = data.get().in_own_order(&scores);
+        let evaluated = work::unattended(data.py(), None, || metrics::evaluate(dataset, &scores, &[metric]))?;
+        Ok(evaluated.map_err(exception)?.mean(0))
     }
 
     /// The grade predicted for each row, for models that predict grades.

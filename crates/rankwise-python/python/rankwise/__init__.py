@@ -13,6 +13,18 @@ True
 
 from __future__ import annotations
 
+from rankwise._callbacks import optuna, progress
 from rankwise._rankwise import Data, Progress, Ranker, Recipe, __version__, learners, load, read
 
-__all__ = ["Data", "Progress", "Ranker", "Recipe", "__version__", "learners", "load", "read"]
+__all__ = [
+    "Data",
+    "Progress",
+    "Ranker",
+    "Recipe",
+    "__version__",
+    "learners",
+    "load",
+    "optuna",
+    "progress",
+    "read",
+]
