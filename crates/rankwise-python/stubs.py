@@ -100,6 +100,8 @@ def kind(value: Any) -> str:
         return "bool"
     if isinstance(value, (int, float)):
         return "float" if isinstance(value, float) else "int"
+    if isinstance(value, tuple):
+        return "Sequence[Any]"
     return "str" if isinstance(value, str) else "Any"
 
 
@@ -107,12 +109,12 @@ def literal(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def class_stub(name: str, base: str, defaults: dict[str, Any], aliases: dict[str, str], kinds: dict[str, str]) -> str:
+def class_stub(name: str, base: str, defaults: dict[str, Any], kinds: dict[str, str]) -> str:
     lines = [f"class {name}({base}):"]
     lines += [f"    {parameter}: {kinds[parameter]}" for parameter in defaults if parameter not in estimators._COMMON]
     lines += ["    def __init__(", "        self,", "        *,"]
     lines += [f"        {parameter}: {kinds[parameter]} = {literal(value)}," for parameter, value in defaults.items()]
-    lines += [f"        {alias}: {kinds[parameter]} = ...," for alias, parameter in aliases.items()]
+    lines += ["        **other_names: Any,"]
     lines += ["    ) -> None: ..."]
     return "\n".join(lines)
 
@@ -127,10 +129,10 @@ def stub() -> str:
                 by_scorer[scorer.capitalize()].setdefault(parameter["name"], kind(parameter["default"]))
     for name, cls in estimators._SCORERS.items():
         kinds = {parameter: f"{by_scorer[name][parameter]} | None" for parameter in cls._defaults}
-        parts.append(class_stub(name, "_Scorer", cls._defaults, cls._aliases, kinds))
+        parts.append(class_stub(name, "_Scorer", cls._defaults, kinds))
     for name, cls in estimators._CLASSES.items():
         kinds = {parameter: COMMON.get(parameter) or kind(value) for parameter, value in cls._defaults.items()}
-        parts.append(class_stub(name, "BaseRanker", cls._defaults, cls._aliases, kinds))
+        parts.append(class_stub(name, "BaseRanker", cls._defaults, kinds))
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import pickle
+import unittest
 
 import numpy as np
 import pytest
@@ -50,9 +52,11 @@ def routed():
 def test_every_class_passes_scikit_learns_checks(learner):
     run = 0
     for estimator, check in estimator_checks_generator(quick(CLASSES[learner])):
-        check(estimator)
-        run += 1
-    assert run >= 30
+        # Some checks skip themselves, for packages that are not installed.
+        with contextlib.suppress(unittest.SkipTest):
+            check(estimator)
+            run += 1
+    assert run >= 40
 
 
 @pytest.mark.parametrize("learner", CLASSES)
@@ -69,9 +73,10 @@ def test_there_is_a_class_for_every_learner_with_its_defaults_and_documentation(
         cls = CLASSES[learner["name"]]
         signature = inspect.signature(cls)
         for parameter in learner["parameters"]:
-            assert signature.parameters[parameter["name"]].default == parameter["default"]
+            default = signature.parameters[parameter["name"]].default
+            assert (list(default) if isinstance(default, tuple) else default) == parameter["default"]
             assert parameter["meaning"] in cls.__doc__
-        assert all(p.kind is p.KEYWORD_ONLY for p in signature.parameters.values())
+        assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in signature.parameters.values())
         assert learner["summary"] in cls.__doc__
 
 

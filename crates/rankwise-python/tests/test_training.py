@@ -213,12 +213,21 @@ def run_python(code: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, **options)
 
 
-@pytest.mark.parametrize("learner", ["lambda-mart", "svm-map", "coordinate-ascent", "list-net"])
-def test_ctrl_c_ends_training_at_once(learner):
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "'lambda-mart', iterations=10**6",
+        "'svm-map', scorer='trees', iterations=10**6",
+        "'svm-map', tolerance=1e-9",
+        "'coordinate-ascent'",
+        "'list-net', scorer='network', epochs=10**6",
+    ],
+)
+def test_ctrl_c_ends_training_at_once(recipe):
     code = LONG + f"""
 print("ready", flush=True)
 try:
-    rw.Recipe({learner!r}, **({{"iterations": 10**6}} if {learner!r} == "lambda-mart" else {{}})).fit(data)
+    rw.Recipe({recipe}).fit(data)
     print("done", flush=True)
 except KeyboardInterrupt:
     print("interrupted", flush=True)

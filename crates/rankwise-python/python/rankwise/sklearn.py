@@ -344,12 +344,17 @@ def _parameter_doc(parameters: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _unchanging(value: Any) -> Any:
+    """Lists are tuples in a signature, since scikit-learn compares defaults by identity."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _with_parameters(
     name: str, base: type, parameters: list[dict[str, Any]], defaults: dict[str, Any], namespace: dict[str, Any]
 ) -> type:
     """A class whose keyword parameters are those of the table."""
     known = {parameter["name"] for parameter in parameters} | set(defaults)
-    all_defaults = {parameter["name"]: parameter["default"] for parameter in parameters} | defaults
+    all_defaults = {parameter["name"]: _unchanging(parameter["default"]) for parameter in parameters} | defaults
     aliases = {
         alias: parameter["name"] for parameter in parameters for alias in parameter["aliases"] if alias not in known
     }
@@ -361,8 +366,9 @@ def _with_parameters(
     def __init__(self: Any, **given: Any) -> None:
         _Parameters.__init__(self, **given)
 
-    self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    __init__.__signature__ = inspect.Signature([self_parameter, *keywords])  # type: ignore[attr-defined]
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    others = inspect.Parameter("other_names", inspect.Parameter.VAR_KEYWORD)
+    __init__.__signature__ = inspect.Signature([own, *keywords, others])  # type: ignore[attr-defined]
     body = {"__module__": __name__, "__init__": __init__, "_defaults": all_defaults, "_aliases": aliases}
     return type(name, (base,), body | namespace)
 
