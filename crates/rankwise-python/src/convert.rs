@@ -25,7 +25,8 @@ fn toml_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Boolean(value.extract()?));
     }
     if value.is_instance_of::<PyInt>() {
-        let whole = value.extract().map_err(|_| PyValueError::new_err(format!("{name} is too large: {value}")))?;
+        let whole =
+            value.extract().map_err(|_| PyValueError::new_err(format!("{name} is too large: {value}")))?;
         return Ok(Value::Integer(whole));
     }
     if value.is_instance_of::<PyFloat>() {
@@ -38,12 +39,17 @@ fn toml_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         let items = value.try_iter()?.map(|item| toml_value(name, &item?)).collect::<PyResult<_>>()?;
         return Ok(Value::Array(items));
     }
+    if let Ok(entries) = value.cast::<PyDict>() {
+        return Ok(Value::Table(table(entries)?));
+    }
     // Scalars of NumPy.
     if let Ok(item) = value.call_method0("item") {
         return toml_value(name, &item);
     }
     let kind = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!("{name} is a value of type {kind}; give a number, a text or a list of them")))
+    Err(PyTypeError::new_err(format!(
+        "{name} is a value of type {kind}; give a number, a text or a list of them"
+    )))
 }
 
 /// A parameter's value for Python.

@@ -119,7 +119,8 @@ impl Data {
     /// The id of each document's query, in the order in which the documents were given.
     #[getter]
     fn qid(&self) -> Vec<String> {
-        let ids = self.dataset.queries().flat_map(|query| std::iter::repeat_n(query.id().to_owned(), query.len()));
+        let ids =
+            self.dataset.queries().flat_map(|query| std::iter::repeat_n(query.id().to_owned(), query.len()));
         self.in_given_order(ids.collect())
     }
 
@@ -137,10 +138,15 @@ impl Data {
     }
 
     /// The data of Python's argument: a `Data`, or features to score.
-    pub(crate) fn of<'py>(container: &Bound<'py, PyAny>, qid: Option<&Bound<'py, PyAny>>) -> PyResult<Py<Data>> {
+    pub(crate) fn of<'py>(
+        container: &Bound<'py, PyAny>,
+        qid: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Py<Data>> {
         if let Ok(data) = container.cast::<Data>() {
             return match qid {
-                Some(_) => Err(PyValueError::new_err("the data has queries already; qid is for plain features")),
+                Some(_) => {
+                    Err(PyValueError::new_err("the data has queries already; qid is for plain features"))
+                }
                 None => Ok(data.clone().unbind()),
             };
         }
@@ -164,6 +170,28 @@ impl Data {
         given
     }
 
+    /// One score per document, given in Python's order, in that of the data set.
+    pub(crate) fn scores_in_data_order(&self, name: &str, scores: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+        let scores = arrays::doubles(name, scores)?;
+        if scores.len() != self.dataset.len() {
+            let (found, needed) = (scores.len(), self.dataset.len());
+            return Err(PyValueError::new_err(format!(
+                "{name} has {found} values, and the data has {needed} documents"
+            )));
+        }
+        Ok(match &self.order {
+            Some(order) => order.iter().map(|&row| scores[row]).collect(),
+            None => scores,
+        })
+    }
+
+    /// The query of each of Python's rows, by number.
+    pub(crate) fn query_of_rows(&self) -> Vec<usize> {
+        let numbers =
+            self.dataset.queries().flat_map(|query| std::iter::repeat_n(query.index(), query.len()));
+        self.in_given_order(numbers.collect())
+    }
+
     /// The order of the documents, for values of many columns.
     pub(crate) fn order(&self) -> Option<&[usize]> {
         self.order.as_deref()
@@ -176,23 +204,27 @@ fn columns_called(chosen: &[Bound<'_, PyAny>], columns: &Columns) -> PyResult<Ve
         if let Ok(number) = chosen.extract::<usize>() {
             return Ok(number);
         }
-        let name: String = chosen
-            .extract()
-            .map_err(|_| PyTypeError::new_err("categorical is a list of columns, by name or by number from 0"))?;
+        let name: String = chosen.extract().map_err(|_| {
+            PyTypeError::new_err("categorical is a list of columns, by name or by number from 0")
+        })?;
         let place = columns.names.iter().flatten().position(|known| *known == name);
-        place.ok_or_else(|| PyValueError::new_err(format!("categorical names `{name}`, and X has no such column")))
+        place.ok_or_else(|| {
+            PyValueError::new_err(format!("categorical names `{name}`, and X has no such column"))
+        })
     };
     chosen.iter().map(column).collect()
 }
 
 /// The queries of `rows` rows and their ids.
-fn queries(
+pub(crate) fn queries(
     qid: Option<&Bound<'_, PyAny>>,
     group: Option<&Bound<'_, PyAny>>,
     rows: usize,
 ) -> PyResult<(Gathered, Vec<String>)> {
     match (qid, group) {
-        (Some(_), Some(_)) => Err(PyValueError::new_err("qid and group both say where queries are; give one of them")),
+        (Some(_), Some(_)) => {
+            Err(PyValueError::new_err("qid and group both say where queries are; give one of them"))
+        }
         (Some(qid), None) => {
             let ids = Ids::new("qid", qid)?;
             check_length("qid", ids.len(), rows)?;
@@ -229,7 +261,11 @@ fn sizes(group: &Bound<'_, PyAny>, rows: usize) -> PyResult<Vec<usize>> {
 }
 
 /// One weight per query, from as many weights or from one per row that is the same for all rows of a query.
-fn weights_of(weights: &Bound<'_, PyAny>, bounds: &[usize], row: impl Fn(usize) -> usize) -> PyResult<Vec<f32>> {
+fn weights_of(
+    weights: &Bound<'_, PyAny>,
+    bounds: &[usize],
+    row: impl Fn(usize) -> usize,
+) -> PyResult<Vec<f32>> {
     let weights = arrays::singles("query_weight", weights)?;
     let (queries, rows) = (bounds.len() - 1, bounds[bounds.len() - 1]);
     if weights.len() == queries && queries != rows {
@@ -270,7 +306,8 @@ pub(crate) fn read(
     categorical: Vec<String>,
     first_id: Option<u32>,
 ) -> PyResult<Data> {
-    let columns = ColumnRoles { label, query: qid, document: docid, weight, position, ignore, only, categorical };
+    let columns =
+        ColumnRoles { label, query: qid, document: docid, weight, position, ignore, only, categorical };
     let options = ReadOptions { columns, first_id, group: true, ..ReadOptions::default() };
     let loaded = work::unattended(py, None, || read_all(&path.list(), &options))?.map_err(exception)?;
     work::log(py, "info", &loaded.notes)?;

@@ -17,7 +17,8 @@ use toml::Value;
 /// What to learn and how: a learner with its parameters and scorer, a metric, a normalisation and a seed.
 #[pyclass(frozen, module = "rankwise", name = "Recipe", skip_from_py_object)]
 pub(crate) struct Recipe {
-    trainer: Trainer,
+    pub(crate) recipe: rankwise::Recipe,
+    pub(crate) trainer: Trainer,
 }
 
 #[pymethods]
@@ -47,7 +48,8 @@ impl Recipe {
         if let Some(scorer) = scorer {
             recipe = recipe.scorer(scorer);
         }
-        Ok(Recipe { trainer: recipe.check().map_err(exception)? })
+        let trainer = recipe.check().map_err(exception)?;
+        Ok(Recipe { recipe, trainer })
     }
 
     /// Trains a ranker.

@@ -13,6 +13,22 @@ True
 
 from __future__ import annotations
 
+from rankwise._compare import Comparison, compare
+from rankwise._evaluate import Evaluation, evaluate, metrics
 from rankwise._rankwise import Data, Progress, Ranker, Recipe, __version__, learners, load, read
 
-__all__ = ["Data", "Progress", "Ranker", "Recipe", "__version__", "learners", "load", "read"]
+__all__ = [
+    "Comparison",
+    "Data",
+    "Evaluation",
+    "Progress",
+    "Ranker",
+    "Recipe",
+    "__version__",
+    "compare",
+    "evaluate",
+    "learners",
+    "load",
+    "metrics",
+    "read",
+]

@@ -31,10 +31,10 @@ pub use files::{
     read_all, read_qrels, read_run, read_scores, temporary_path, trec, write, write_grades, write_qrels,
     write_run, write_score_table, write_scores,
 };
+pub(crate) use files::{Source, push_f64, push_field, quoted};
 #[cfg(feature = "parquet")]
 pub use files::{category_codes, read_frame};
-pub(crate) use files::{Source, push_f64, push_field, quoted};
-pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
+pub use folds::{Fold, Folds, Rotation, SplitOrder, equal_folds, rotation, split, split_queries};
 pub use gather::{Gathered, gather};
 pub(crate) use identical::equal_rows;
 pub(crate) use labels::distribution;
