@@ -13,8 +13,8 @@ use rankwise::models;
 use rankwise::models::insight::{Explainer, Permutation, splits};
 use rankwise::models::interchange::{Format, export, export_named};
 use serde_json::Map;
-use std::io::Write;
 use std::path::PathBuf;
+use std::io::Write;
 use std::sync::Arc;
 use toml::Value;
 
@@ -93,8 +93,7 @@ impl Ranker {
             Some(order) => {
                 let mut given = vec![0.0; flat.len()];
                 for (place, &row) in order.iter().enumerate() {
-                    given[row * width..(row + 1) * width]
-                        .copy_from_slice(&flat[place * width..(place + 1) * width]);
+                    given[row * width..(row + 1) * width].copy_from_slice(&flat[place * width..(place + 1) * width]);
                 }
                 given
             }
@@ -124,8 +123,7 @@ impl Ranker {
             Permutation { metric, repeats, seed }.importance(&ranker.model, &prepared, watch)
         })?;
         let means: Vec<f64> = found.drops.iter().map(|drop| drop.mean).collect();
-        let deviations: Vec<f64> =
-            found.drops.iter().map(|drop| drop.deviation.unwrap_or(f64::NAN)).collect();
+        let deviations: Vec<f64> = found.drops.iter().map(|drop| drop.deviation.unwrap_or(f64::NAN)).collect();
         Ok((means.into_pyarray(py), deviations.into_pyarray(py)))
     }
 
@@ -156,13 +154,7 @@ impl Ranker {
     /// Writes the model for another tool or a search engine. Without a format, the file's extension decides. Returns notes
     /// on what differs there.
     #[pyo3(signature = (path, format=None, *, name=None))]
-    fn export(
-        &self,
-        py: Python<'_>,
-        path: PathBuf,
-        format: Option<&str>,
-        name: Option<&str>,
-    ) -> PyResult<Vec<String>> {
+    fn export(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, name: Option<&str>) -> PyResult<Vec<String>> {
         let format = format.map_or_else(|| Format::of_path(&path), Format::parse).map_err(exception)?;
         let write = || {
             let exported = match name {
