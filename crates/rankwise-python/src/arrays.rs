@@ -54,8 +54,12 @@ fn sparse(layout: &Bound<'_, PyAny>) -> PyResult<Matrix> {
     let width: usize = layout.getattr("width")?.extract()?;
     let starts: Vec<usize> = starts.as_slice()?.iter().map(|&start| start as usize).collect();
     let rows = starts.len() - 1;
-    let features =
-        Features::Sparse { width, starts, columns: columns.as_slice()?.to_vec(), values: values.as_slice()?.to_vec() };
+    let features = Features::Sparse {
+        width,
+        starts,
+        columns: columns.as_slice()?.to_vec(),
+        values: values.as_slice()?.to_vec(),
+    };
     Ok(Matrix { features, columns: Columns::default(), rows })
 }
 

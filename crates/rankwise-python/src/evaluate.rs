@@ -2,6 +2,7 @@
 
 use crate::arrays;
 use crate::convert::{conventions, to_python};
+use crate::custom::Failure;
 use crate::data::{Data, queries};
 use crate::errors::exception;
 use crate::judged::JudgedRun;
@@ -17,7 +18,6 @@ use rankwise::metrics::{
     DocumentIds, Evaluation, JudgedList, METRICS, Metric, MetricEntry, PRESETS, Preset, evaluate,
     evaluate_lists, parse_list,
 };
-use rankwise::recipe::Trainer;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -37,11 +37,10 @@ impl Metrics {
         }
     }
 
-    /// The metric that a trainer chooses by.
-    pub(crate) fn of_trainer(trainer: &Trainer) -> PyResult<Metrics> {
-        let conventions = trainer.metric().conventions().clone();
-        let list = parse_list(&trainer.metric().name(), &conventions).map_err(exception)?;
-        Ok(Metrics { list, conventions })
+    /// One metric.
+    pub(crate) fn of(metric: Box<dyn Metric>) -> Metrics {
+        let conventions = metric.conventions().clone();
+        Metrics { list: vec![metric], conventions }
     }
 
     fn described<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -301,7 +300,7 @@ fn compared<'py>(
     found.set_item("conventions", metrics.described(py)?)?;
     let options = how.options();
     let (by_metric, _) =
-        work::attended(py, how.n_jobs, &[], move |_| Comparison::by_metric(&names, &evaluations, &options))?;
+        work::attended(py, how.n_jobs, &[], &Failure::default(), move |_| Comparison::by_metric(&names, &evaluations, &options))?;
     found.set_item("by_metric", to_python(py, &json!(by_metric))?)?;
     Ok(found)
 }

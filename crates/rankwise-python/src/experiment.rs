@@ -1,6 +1,7 @@
 //! Experiment files, cross-validation and tuning.
 
 use crate::convert::{table, to_json, to_python};
+use crate::custom::Failure;
 use crate::data::Data;
 use crate::errors::exception;
 use crate::evaluate::{Metrics, evaluation_dict};
@@ -18,7 +19,7 @@ use rankwise::experiment::{
     CrossFold, Experiment, JobDone, Observer, RunOptions, Spec, Tuned, TunedTrial, Tuning, Validation,
     cross_validate as cross_validated,
 };
-use rankwise::metrics::{Evaluation, parse};
+use rankwise::metrics::Evaluation;
 use rankwise::watch::{Progress, Watch};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ pub(crate) fn run_experiment<'py>(
     let directory = out.unwrap_or_else(|| Path::new("results").join(&spec.name));
     let command = path.map_or_else(|| "rankwise.run({…})".into(), |path| format!("rankwise.run({path:?})"));
     let (to, what) = (directory.clone(), format!("{} (valid)", spec.selection));
-    let ((findings, times, notes), _) = work::attended(py, n_jobs, &callbacks, move |watch| {
+    let ((findings, times, notes), _) = work::attended(py, n_jobs, &callbacks, &Failure::default(), move |watch| {
         std::fs::create_dir_all(&to).map_err(|e| rankwise::Error::io("create", &to, e))?;
         let experiment = Experiment::load(spec, &build(&program)?)?;
         let notes = experiment.forecast()?;
@@ -163,17 +164,18 @@ pub(crate) fn cross_validate<'py>(
     callbacks: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = data.py();
-    let trainer = recipe.get().trainer.clone();
+    let failure = Failure::default();
+    let trainer = recipe.get().trainer(py, &failure)?;
     let metrics = match metrics {
         Some(metrics) => Metrics::new(metrics, preset, conventions)?,
-        None => Metrics::of_trainer(&trainer)?,
+        None => Metrics::of(recipe.get().own_metric(py, &failure)?),
     };
     let given = data.get();
     let dataset = given.labelled()?.clone();
     let folds = cv.folds(given, trainer.seed())?;
     let tested: Vec<Vec<usize>> = folds.iter().map(|fold| fold.test.clone()).collect();
     let what = metrics.list[0].name();
-    let ((validated, metrics), _) = work::attended(py, n_jobs, &callbacks, move |watch| {
+    let ((validated, metrics), _) = work::attended(py, n_jobs, &callbacks, &failure, move |watch| {
         let (stop, total, done) = (watch.stop().clone(), folds.len(), Mutex::new(0));
         let reports = JobReports::new(watch, what);
         let one_done = |_: usize, evaluation: &Evaluation| {
@@ -227,7 +229,9 @@ pub(crate) fn tune<'py>(
     callbacks: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = data.py();
-    let (recipe, trainer) = (recipe.get().recipe.clone(), recipe.get().trainer.clone());
+    let failure = Failure::default();
+    let (trainer, metric) = (recipe.get().trainer(py, &failure)?, recipe.get().own_metric(py, &failure)?);
+    let recipe = recipe.get().complete(py, &failure);
     let grid = table(grid)?;
     let method: SearchMethod = serde_json::from_value(json!(method)).map_err(|_| {
         PyValueError::new_err(format!(
@@ -235,11 +239,10 @@ pub(crate) fn tune<'py>(
         ))
     })?;
     let search = Search { method, draws, ..Search::default() };
-    let metric = parse(&trainer.metric().name(), trainer.metric().conventions()).map_err(exception)?;
     let train = data.get().labelled()?.clone();
     let valid = valid.map(|valid| valid.get().labelled().cloned()).transpose()?;
     let what = format!("{} (valid)", metric.name());
-    let ((tuned, forecast), _) = work::attended(py, n_jobs, &callbacks, move |watch| {
+    let ((tuned, forecast), _) = work::attended(py, n_jobs, &callbacks, &failure, move |watch| {
         let train = trainer.prepare(Dataset::clone(&train))?;
         let valid = valid.map(|valid| trainer.prepare(Dataset::clone(&valid))).transpose()?;
         let validation = valid.as_ref().map_or(Validation::Folds(folds), Validation::Data);

@@ -5,6 +5,7 @@
 mod arrays;
 mod catalogue;
 mod convert;
+mod custom;
 mod data;
 mod errors;
 mod evaluate;

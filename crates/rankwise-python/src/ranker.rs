@@ -1,6 +1,7 @@
 //! Trained models.
 
 use crate::convert::{conventions, to_json, to_python};
+use crate::custom::Failure;
 use crate::data::Data;
 use crate::errors::exception;
 use crate::work::{self, Moment};
@@ -13,8 +14,8 @@ use rankwise::models;
 use rankwise::models::insight::{Explainer, Permutation, splits};
 use rankwise::models::interchange::{Format, export, export_named};
 use serde_json::Map;
-use std::path::PathBuf;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use toml::Value;
 
@@ -76,7 +77,7 @@ impl Ranker {
         let data = Data::of(X, qid)?;
         let data = data.get();
         let (ranker, dataset) = (self.ranker.clone(), data.dataset.clone());
-        let ((flat, base), _) = work::attended(X.py(), n_jobs, &[], move |watch| {
+        let ((flat, base), _) = work::attended(X.py(), n_jobs, &[], &Failure::default(), move |watch| {
             let prepared = ranker.prepare(&dataset)?;
             let explainer = Explainer::new(&ranker.model)?;
             let mut flat = Vec::with_capacity(prepared.len() * explainer.width());
@@ -93,7 +94,8 @@ impl Ranker {
             Some(order) => {
                 let mut given = vec![0.0; flat.len()];
                 for (place, &row) in order.iter().enumerate() {
-                    given[row * width..(row + 1) * width].copy_from_slice(&flat[place * width..(place + 1) * width]);
+                    given[row * width..(row + 1) * width]
+                        .copy_from_slice(&flat[place * width..(place + 1) * width]);
                 }
                 given
             }
@@ -118,12 +120,13 @@ impl Ranker {
         let py = data.py();
         let metric = metrics::parse(metric, &self::conventions(preset, conventions)?).map_err(exception)?;
         let (ranker, dataset) = (self.ranker.clone(), data.get().labelled()?.clone());
-        let (found, _) = work::attended(py, n_jobs, &[], move |watch| {
+        let (found, _) = work::attended(py, n_jobs, &[], &Failure::default(), move |watch| {
             let prepared = ranker.prepare(&dataset)?;
             Permutation { metric, repeats, seed }.importance(&ranker.model, &prepared, watch)
         })?;
         let means: Vec<f64> = found.drops.iter().map(|drop| drop.mean).collect();
-        let deviations: Vec<f64> = found.drops.iter().map(|drop| drop.deviation.unwrap_or(f64::NAN)).collect();
+        let deviations: Vec<f64> =
+            found.drops.iter().map(|drop| drop.deviation.unwrap_or(f64::NAN)).collect();
         Ok((means.into_pyarray(py), deviations.into_pyarray(py)))
     }
 
@@ -154,7 +157,13 @@ impl Ranker {
     /// Writes the model for another tool or a search engine. Without a format, the file's extension decides. Returns notes
     /// on what differs there.
     #[pyo3(signature = (path, format=None, *, name=None))]
-    fn export(&self, py: Python<'_>, path: PathBuf, format: Option<&str>, name: Option<&str>) -> PyResult<Vec<String>> {
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        name: Option<&str>,
+    ) -> PyResult<Vec<String>> {
         let format = format.map_or_else(|| Format::of_path(&path), Format::parse).map_err(exception)?;
         let write = || {
             let exported = match name {

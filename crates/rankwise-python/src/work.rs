@@ -3,6 +3,7 @@
 //! Rayon's global pool would hang a forked child, so every call runs in a pool that this process made. Training runs on a
 //! thread of its own. The caller waits for it in short steps, runs callbacks and looks for Ctrl-C.
 
+use crate::custom::Failure;
 use crate::errors::exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -119,15 +120,16 @@ impl Watch for Recorder {
 /// Long work with progress, callbacks and Ctrl-C. Returns its result and the history of its steps.
 ///
 /// A callback that returns `True` ends training with the model so far; one that raises ends it, and the exception is passed
-/// on.
+/// on. `failure` has the exceptions of Python functions that the work itself calls.
 pub(crate) fn attended<T: Send + 'static>(
     py: Python<'_>,
     n_jobs: Option<i64>,
     callbacks: &[Bound<'_, PyAny>],
+    failure: &Failure,
     work: impl FnOnce(&mut (dyn Watch + Send)) -> rankwise::Result<T> + Send + 'static,
 ) -> PyResult<(T, Vec<Moment>)> {
     let pool = pool(threads(n_jobs)?)?;
-    let stop = Stop::default();
+    let stop = failure.stop();
     let (step_sender, step_receiver) = sync_channel(0);
     let (done_sender, done_receiver) = sync_channel(1);
     let (result_sender, result_receiver) = sync_channel(1);
@@ -147,21 +149,24 @@ pub(crate) fn attended<T: Send + 'static>(
         match py.detach(|| waiting.next(STEP)) {
             News::Result((result, history)) => {
                 py.check_signals()?;
-                return Ok((result.map_err(exception)?, history));
+                return match failure.take() {
+                    Some(error) => Err(error),
+                    None => Ok((result.map_err(exception)?, history)),
+                };
             }
             News::Step(step) => {
-                let called = call(py, callbacks, step, &stop).and_then(|()| py.check_signals());
+                let called = call(py, callbacks, step, stop).and_then(|()| py.check_signals());
                 if called.is_err() {
                     stop.request();
                 }
                 let _ = done_sender.send(());
                 if let Err(error) = called {
-                    return Err(waiting.abandon(py, &stop, error));
+                    return Err(waiting.abandon(py, stop, error));
                 }
             }
             News::None => {
                 if let Err(error) = py.check_signals() {
-                    return Err(waiting.abandon(py, &stop, error));
+                    return Err(waiting.abandon(py, stop, error));
                 }
             }
             News::Panicked => {

@@ -21,8 +21,8 @@ use crate::data::{Dataset, Normalizer};
 use crate::error::{Error, Result};
 use crate::learners::boosting::Checkpoint;
 use crate::learners::{
-    self, Configured, CustomLoss, FingerprintedCheckpoint, Fitted, Learner, LearnerEntry, LossKind,
-    LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of, take_scorer,
+    self, Configured, CustomGradients, CustomLoss, FingerprintedCheckpoint, Fitted, Learner, LearnerEntry,
+    LossKind, LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of, take_scorer,
 };
 use crate::metrics::{self, Conventions, Metric, check_relevance};
 use crate::models::{LearnerCard, Provenance, Ranker, checksum};
@@ -56,6 +56,7 @@ enum Choice {
     Named(String),
     Typed(Arc<LearnerEntry>),
     Custom(CustomLoss),
+    Gradients(CustomGradients),
 }
 
 #[derive(Clone)]
@@ -90,6 +91,17 @@ impl Recipe {
     /// A loss of the caller's own; a linear scorer unless another is named.
     pub fn custom(loss: CustomLoss) -> Recipe {
         Recipe::with_learner(Choice::Custom(loss))
+    }
+
+    /// Gradients of the caller's own, which boosted trees follow.
+    pub fn custom_gradients(gradients: CustomGradients) -> Recipe {
+        Recipe::with_learner(Choice::Gradients(gradients))
+    }
+
+    /// The same with other gradients of the caller's own.
+    pub fn with_gradients(mut self, gradients: CustomGradients) -> Recipe {
+        self.learner = Choice::Gradients(gradients);
+        self
     }
 
     /// The scorer called `name`: `linear`, `trees` or `network`.
@@ -164,9 +176,12 @@ impl Recipe {
             Choice::Custom(loss) => {
                 let mut given = self.parameters.clone();
                 let scorer = take_scorer(&mut given)?.unwrap_or(ScorerKind::Linear);
-                let title = loss.name.clone();
-                let card = LearnerCard { name: loss.name.clone(), title, citations: Vec::new() };
-                (card, loss.configure(scorer, &given)?)
+                (own_card(&loss.name), loss.configure(scorer, &given)?)
+            }
+            Choice::Gradients(gradients) => {
+                let mut given = self.parameters.clone();
+                let scorer = take_scorer(&mut given)?;
+                (own_card(&gradients.name), gradients.configure(scorer, &given)?)
             }
         };
         let metric: Arc<dyn Metric> = match &self.metric {
@@ -188,6 +203,11 @@ impl Recipe {
     ) -> Result<Ranker> {
         self.check()?.fit(train, valid, start, watch)
     }
+}
+
+/// The card of a caller's own learner.
+fn own_card(name: &str) -> LearnerCard {
+    LearnerCard { name: name.into(), title: name.into(), citations: Vec::new() }
 }
 
 fn configure(entry: &LearnerEntry, given: &Table) -> Result<(LearnerCard, Configured)> {
@@ -470,6 +490,7 @@ impl fmt::Debug for Choice {
             Choice::Named(name) => name,
             Choice::Typed(entry) => entry.card.name,
             Choice::Custom(loss) => &loss.name,
+            Choice::Gradients(gradients) => &gradients.name,
         })
     }
 }

@@ -284,7 +284,7 @@ fn parameters_go_by_the_names_of_other_tools() {
     }
     same(
         "lambda-mart",
-        "k = 20\nsigma = 2.0\nnormalize = false",
+        "k = 20\nsigma = 2.0\nlambda_norm = false",
         "lambdarank_truncation_level = 20\nsigmoid = 2.0\nlambdarank_norm = false",
     );
     same(

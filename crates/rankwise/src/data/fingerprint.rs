@@ -63,13 +63,14 @@ mod tests {
 
     #[test]
     fn dense_and_sparse_rows_have_one_fingerprint_and_every_change_another() {
-        let dense = |values: &[f32]| {
-            Dataset::dense(values.to_vec(), 2, vec![1.0, 0.0], &[2]).unwrap().fingerprint()
-        };
-        let sparse = Dataset::sparse(vec![0, 2, 3], vec![0, 1, 1], vec![0.0, 2.0, 3.0], 2, vec![1.0, 0.0], &[2]);
+        let dense =
+            |values: &[f32]| Dataset::dense(values.to_vec(), 2, vec![1.0, 0.0], &[2]).unwrap().fingerprint();
+        let sparse =
+            Dataset::sparse(vec![0, 2, 3], vec![0, 1, 1], vec![0.0, 2.0, 3.0], 2, vec![1.0, 0.0], &[2]);
         let first = dense(&[0.0, 2.0, 0.0, 3.0]);
         assert_eq!(sparse.unwrap().fingerprint(), first);
-        for other in [[2.0, 0.0, 0.0, 3.0], [0.0, 2.0, 3.0, 0.0], [0.0, 2.0, 0.0, 3.5], [0.0, 0.0, 2.0, 3.0]] {
+        for other in [[2.0, 0.0, 0.0, 3.0], [0.0, 2.0, 3.0, 0.0], [0.0, 2.0, 0.0, 3.5], [0.0, 0.0, 2.0, 3.0]]
+        {
             assert_ne!(dense(&other), first);
         }
     }

@@ -1,7 +1,8 @@
 //! An entry in the list of learners: its card, its parameters as data, and how they become a trainable
 //! learner.
 
-use super::loss::{CustomLoss, LossLearner};
+use super::boosting::fit_gradients;
+use super::loss::{CustomGradients, CustomLoss, LossLearner};
 use super::parameters::{Parameter, aliases_of, by_canonical_name, described, overlaid, table_of};
 use super::scorers::{LinearParameters, LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use super::{Fitted, LEARNERS, Learner, LossKind, RegularizationPath, Task};
@@ -161,6 +162,18 @@ impl<L: LossLearner, S: LossScorer<L>> Train for Minimized<L, S> {
 impl<S: LossScorer<CustomLoss>> Train for Minimized<CustomLoss, S> {
     fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         self.scorer.fit(&self.loss, task, watch)
+    }
+}
+
+/// A caller's own gradients and the trees that follow them.
+struct Followed {
+    gradients: CustomGradients,
+    trees: TreesParameters,
+}
+
+impl Train for Followed {
+    fn train(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+        fit_gradients(&self.gradients, &self.trees, task, watch)
     }
 }
 
@@ -392,6 +405,31 @@ impl CustomLoss {
             continues: S::CONTINUES,
             takes_categories: S::TAKES_CATEGORIES,
             trainer: Box::new(Minimized { loss: self.clone(), scorer }),
+            reconfigure: None,
+        })
+    }
+}
+
+impl CustomGradients {
+    /// Checks the given parameters of boosted trees and fills in the rest.
+    pub(crate) fn configure(&self, scorer: Option<ScorerKind>, given: &Table) -> Result<Configured> {
+        if let Some(other) = scorer.filter(|kind| *kind != ScorerKind::Trees) {
+            return Err(Error::parameter(format!(
+                "`{}` gives gradients, which only boosted trees can follow; the scorer {} needs a loss",
+                self.name,
+                other.name()
+            )));
+        }
+        let defaults = TreesParameters::default();
+        let given = canonical(given, &[&table_of(&defaults)], &self.name)?;
+        let trees: TreesParameters = overlaid(&defaults, &given, &self.name)?;
+        trees.check()?;
+        Ok(Configured {
+            parameters: with_scorer(ScorerKind::Trees, [table_of(&trees)]),
+            scorer: Some(ScorerKind::Trees),
+            continues: true,
+            takes_categories: true,
+            trainer: Box::new(Followed { gradients: self.clone(), trees }),
             reconfigure: None,
         })
     }

@@ -5,7 +5,7 @@ use super::parameters::Parameters;
 use super::scorers::{LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use crate::card::Card;
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::losses::{QueryLoss, Reweighted, Scaled, SecondOrder};
 use crate::watch::Stop;
 use std::fmt;
@@ -189,6 +189,72 @@ impl CustomLoss {
         make: impl Fn(&Dataset) -> Result<LossKind> + Send + Sync + 'static,
     ) -> CustomLoss {
         CustomLoss { name: name.into(), make: Arc::new(make) }
+    }
+}
+
+/// Sets the first and second derivatives by the scores of all documents.
+type ComputeGradients = dyn Fn(&Dataset, &[f64], &mut [f64], &mut [f64]) -> Result<()> + Send + Sync;
+
+/// A caller's own gradients of all queries at once, which boosted trees follow: for losses from another language, where
+/// a call per query would be slow, or that are not sums over queries.
+///
+/// ```
+/// use rankwise::Recipe;
+/// use rankwise::data::Synth;
+/// use rankwise::learners::CustomGradients;
+/// use rankwise::recipe::Start;
+/// use rankwise::watch::Silent;
+/// // The squared error of the labels.
+/// let squared = CustomGradients::new("squared", |data, scores, slopes, curvatures| {
+///     for d in 0..data.len() {
+///         (slopes[d], curvatures[d]) = (scores[d] - f64::from(data.labels()[d]), 1.0);
+///     }
+///     Ok(())
+/// });
+/// let data = Synth::demo().generate()?;
+/// let recipe = Recipe::custom_gradients(squared).set("iterations", 5);
+/// let ranker = recipe.fit(&data, None, Start::default(), &mut Silent::default())?;
+/// assert_eq!(ranker.record.rounds, 5);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct CustomGradients {
+    /// Its name in records and files.
+    pub name: String,
+    compute: Arc<ComputeGradients>,
+}
+
+impl CustomGradients {
+    /// Gradients called `name`. `compute` gets the training data, with queries in the order of their ids, and a score per
+    /// document. It sets the first derivatives and the second ones, which are not negative. Query weights are applied
+    /// afterwards.
+    pub fn new(
+        name: impl Into<String>,
+        compute: impl Fn(&Dataset, &[f64], &mut [f64], &mut [f64]) -> Result<()> + Send + Sync + 'static,
+    ) -> CustomGradients {
+        CustomGradients { name: name.into(), compute: Arc::new(compute) }
+    }
+
+    pub(crate) fn compute(
+        &self,
+        data: &Dataset,
+        scores: &[f64],
+        slopes: &mut [f64],
+        curvatures: &mut [f64],
+    ) -> Result<()> {
+        (self.compute)(data, scores, slopes, curvatures)?;
+        match slopes.iter().zip(&*curvatures).position(|(g, h)| !g.is_finite() || !h.is_finite() || *h < 0.0)
+        {
+            None => Ok(()),
+            Some(d) => Err(Error::data(format!(
+                "`{}` gives document {} the gradient {} and the curvature {}; both must be finite, and the curvature not \
+                 negative",
+                self.name,
+                d + 1,
+                slopes[d],
+                curvatures[d]
+            ))),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ use boosting::Checkpoint;
 
 pub use entry::LearnerEntry;
 pub(crate) use entry::{Configured, names_with_path, take_scorer};
-pub use loss::{CustomLoss, LossKind, LossLearner, LossSource};
+pub use loss::{CustomGradients, CustomLoss, LossKind, LossLearner, LossSource};
 pub(crate) use parameters::table_of;
 pub use parameters::{Parameter, Parameters, parse_setting};
 pub use scorers::{

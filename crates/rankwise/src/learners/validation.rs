@@ -8,21 +8,22 @@ use crate::rank::Sorter;
 /// The weighted mean of the metric of a linear model over the queries for which it is defined; 0 if there are
 /// none.
 pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) -> f64 {
-    let values: Vec<Option<f64>> =
-        parallel::map_with(0..data.query_count(), <(Vec<f64>, Sorter)>::default, |(scores, sorter), q| {
-            let query = data.query(q);
-            scores.resize(query.len(), 0.0);
-            query.dot(weights, scores);
-            metric.value_of_scores(query.labels(), scores, sorter)
-        });
-    mean(data, values)
+    let scores: Vec<f64> = parallel::flat_map(0..data.query_count(), |q| {
+        let query = data.query(q);
+        let mut scores = vec![0.0; query.len()];
+        query.dot(weights, &mut scores);
+        scores
+    });
+    mean_metric_of_scores(data, metric, &scores)
 }
 
 /// The same for scores, one per document.
 pub(super) fn mean_metric_of_scores(data: &Dataset, metric: &dyn Metric, scores: &[f64]) -> f64 {
-    let values: Vec<Option<f64>> = parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
-        let query = data.query(q);
-        metric.value_of_scores(query.labels(), &scores[query.range()], sorter)
+    let values = metric.values_at_once(data.labels(), scores, data.bounds()).unwrap_or_else(|| {
+        parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
+            let query = data.query(q);
+            metric.value_of_scores(query.labels(), &scores[query.range()], sorter)
+        })
     });
     mean(data, values)
 }

@@ -122,6 +122,13 @@ pub trait Metric: Send + Sync {
         false
     }
 
+    /// The values for all queries at once, for metrics that are computed so: from another language, a call per query would
+    /// be slow. Query `q` has the labels and scores at `bounds[q]..bounds[q + 1]`. `None` by default: query by query.
+    fn values_at_once(&self, labels: &[f32], scores: &[f64], bounds: &[usize]) -> Option<Vec<Option<f64>>> {
+        let _ = (labels, scores, bounds);
+        None
+    }
+
     /// The number of top ranks that decide the value; `usize::MAX` if all may.
     fn depth(&self) -> usize {
         usize::MAX

@@ -29,7 +29,8 @@ pub fn read_frame(
         let first = values.len();
         values.resize(first + batch.num_rows() * width, 0.0);
         for (column, array) in batch.columns().iter().enumerate() {
-            let fault = |what: String| Error::data(format!("column {}: {what}", quoted(names[column].as_bytes())));
+            let fault =
+                |what: String| Error::data(format!("column {}: {what}", quoted(names[column].as_bytes())));
             let of_column = match &mut dictionaries[column] {
                 Some(texts) => codes_in(array, texts).map_err(fault)?,
                 None => numbers_in(array).map_err(fault)?,
@@ -116,7 +117,11 @@ mod tests {
         let batch = |texts: Vec<Option<&str>>, numbers: Vec<Option<f64>>| {
             let grades: ArrayRef = Arc::new(Int16Array::from(vec![3, -1]));
             let brands: DictionaryArray<Int32Type> = texts.into_iter().collect();
-            frame(vec![("x", Arc::new(Float64Array::from(numbers))), ("grade", grades), ("brand", Arc::new(brands))])
+            frame(vec![
+                ("x", Arc::new(Float64Array::from(numbers))),
+                ("grade", grades),
+                ("brand", Arc::new(brands)),
+            ])
         };
         let first = batch(vec![Some("zenith"), None], vec![Some(0.5), None]);
         let second = batch(vec![Some("acme"), Some("zenith")], vec![Some(2.0), Some(-1.0)]);

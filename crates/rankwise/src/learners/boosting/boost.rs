@@ -4,9 +4,9 @@ use super::parameters::TreesParameters;
 use super::rounds::{Round, Rounds};
 use super::state::State;
 use super::steps::JoinRule;
-use super::target::{MeanLoss, Target};
+use super::target::{MeanLoss, OwnGradients, Target};
 use crate::error::Result;
-use crate::learners::{Fitted, Task};
+use crate::learners::{CustomGradients, Fitted, Task};
 use crate::losses::QueryLoss;
 use crate::models::Combine;
 use crate::rng;
@@ -62,6 +62,18 @@ pub(in crate::learners) fn fit_loss(
     Ok(fitted)
 }
 
+/// Boosts trees along a caller's own gradients.
+pub(in crate::learners) fn fit_gradients(
+    custom: &CustomGradients,
+    parameters: &TreesParameters,
+    task: &Task<'_>,
+    watch: &mut dyn Watch,
+) -> Result<Fitted> {
+    let target = OwnGradients { data: task.train, custom };
+    let base = vec![0.0];
+    Boost { target: &target, parameters, base, combine: Combine::Sum, average: None }.fit(task, watch)
+}
+
 impl Boost<'_> {
     pub(super) fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let parameters = self.parameters;
@@ -109,7 +121,7 @@ impl Boost<'_> {
         let plan = step.plan(round);
         state.take_out(&plan);
         let Buffers { slopes, curvatures } = buffers;
-        self.target.gradients(&state.train.outputs, round as u64, slopes, curvatures);
+        self.target.gradients(&state.train.outputs, round as u64, slopes, curvatures)?;
         if stop.requested() {
             // The gradients may have been cut short.
             state.put_back(&plan);

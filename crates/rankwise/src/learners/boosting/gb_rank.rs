@@ -135,7 +135,13 @@ impl Misordered<'_> {
 }
 
 impl Target for Misordered<'_> {
-    fn gradients(&self, scores: &[Vec<f64>], round: u64, slopes: &mut [Vec<f64>], counts: &mut [Vec<f64>]) {
+    fn gradients(
+        &self,
+        scores: &[Vec<f64>],
+        round: u64,
+        slopes: &mut [Vec<f64>],
+        counts: &mut [Vec<f64>],
+    ) -> Result<()> {
         let slopes = by_query(self.data, &mut slopes[0]);
         let counts = by_query(self.data, &mut counts[0]);
         parallel::for_each(slopes.into_iter().zip(counts).enumerate(), |(q, (slopes, counts))| {
@@ -147,6 +153,7 @@ impl Target for Misordered<'_> {
                 self.on_pairs(&query, scores, slopes, counts);
             }
         });
+        Ok(())
     }
 }
 
@@ -165,7 +172,7 @@ mod tests {
         let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();
         let (mut slopes, mut counts) = (vec![vec![0.0; 3]], vec![vec![0.0; 3]]);
         let target = Misordered { data: &data, tau: 2.0, first: 3, mean: 1.0 };
-        target.gradients(&[vec![0.0, 2.5, -0.5]], 3, &mut slopes, &mut counts);
+        target.gradients(&[vec![0.0, 2.5, -0.5]], 3, &mut slopes, &mut counts).unwrap();
         assert_eq!(counts[0], [2.0, 1.0, 1.0]);
         // Targets: 2.5 + 2 and −0.5 + 2 for the first, 0 − 2 for each of the others.
         let targets: Vec<f64> = slopes[0].iter().map(|g| -g).collect();
@@ -178,7 +185,7 @@ mod tests {
         let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();
         let (mut slopes, mut counts) = (vec![vec![0.0; 3]], vec![vec![0.0; 3]]);
         let target = Misordered { data: &data, tau: 2.0, first: 3, mean: 1.0 };
-        target.gradients(&[vec![0.0, 0.5, -0.5]], 2, &mut slopes, &mut counts);
+        target.gradients(&[vec![0.0, 0.5, -0.5]], 2, &mut slopes, &mut counts).unwrap();
         assert_eq!((&slopes[0][..], &counts[0][..]), (&[-1.0, 0.5, 0.5][..], &[1.0; 3][..]));
     }
 

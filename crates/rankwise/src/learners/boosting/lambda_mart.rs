@@ -19,13 +19,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaMart {
     /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
-    pub metric: LambdaMetric,
+    pub lambda_metric: LambdaMetric,
     /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
     /// Steepness σ of the logistic function, above 0.
     pub sigma: f64,
     /// Whether gradients are normalised per query and by the distance of scores, as LightGBM does.
-    pub normalize: bool,
+    pub lambda_norm: bool,
     /// Gain of a label in NDCG: `exp2` (2^label − 1), `linear` (the label) or `binary`.
     pub gain: Gain,
     /// Smallest label of a relevant document, for `map` and `mrr`, above 0.
@@ -38,7 +38,7 @@ impl Default for LambdaMart {
     fn default() -> Self {
         let LambdaSettings { metric, gain, threshold, max_grade, k, sigma, normalize, .. } =
             LambdaSettings::default();
-        LambdaMart { metric, k, sigma, normalize, gain, threshold, max_grade }
+        LambdaMart { lambda_metric: metric, k, sigma, lambda_norm: normalize, gain, threshold, max_grade }
     }
 }
 
@@ -66,12 +66,12 @@ impl LossLearner for LambdaMart {
     }
 
     fn notes(&self, task: &Task<'_>) -> Vec<String> {
-        let (metric, optimised) = (task.metric.name(), self.metric.name());
+        let (metric, optimised) = (task.metric.name(), self.lambda_metric.name());
         if metric.starts_with(optimised) {
             return Vec::new();
         }
         vec![format!(
-            "the gradients optimise {optimised} (parameter `metric`); {metric} only chose among iterations"
+            "the gradients optimise {optimised} (parameter `lambda_metric`); {metric} only chose among iterations"
         )]
     }
 }
@@ -79,13 +79,13 @@ impl LossLearner for LambdaMart {
 impl LambdaMart {
     fn lambda(&self) -> Result<Lambda> {
         Lambda::new(LambdaSettings {
-            metric: self.metric,
+            metric: self.lambda_metric,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,
             k: self.k,
             sigma: self.sigma,
-            normalize: self.normalize,
+            normalize: self.lambda_norm,
             ..LambdaSettings::default()
         })
     }

@@ -174,7 +174,13 @@ impl Target for Grades {
         if self.ordinal { self.count - 1 } else { self.count }
     }
 
-    fn gradients(&self, scores: &[Vec<f64>], _: u64, slopes: &mut [Vec<f64>], curvatures: &mut [Vec<f64>]) {
+    fn gradients(
+        &self,
+        scores: &[Vec<f64>],
+        _: u64,
+        slopes: &mut [Vec<f64>],
+        curvatures: &mut [Vec<f64>],
+    ) -> Result<()> {
         let outputs = self.outputs();
         let mut both = vec![(0.0, 0.0); outputs * self.numbers.len()];
         parallel::for_each(both.chunks_mut(outputs * CHUNK).enumerate(), |(chunk, both)| {
@@ -187,6 +193,7 @@ impl Target for Grades {
                 (*slope, *curvature) = both[row * outputs + k];
             }
         }
+        Ok(())
     }
 }
 
@@ -220,7 +227,7 @@ mod tests {
                     .sum()
             };
             let (mut slopes, mut curvatures) = (vec![vec![0.0; 3]; outputs], vec![vec![0.0; 3]; outputs]);
-            target.gradients(&scores, 0, &mut slopes, &mut curvatures);
+            target.gradients(&scores, 0, &mut slopes, &mut curvatures).unwrap();
             for (k, row) in (0..outputs).flat_map(|k| (0..3).map(move |row| (k, row))) {
                 let moved = |by: f64| {
                     let mut scores = scores.clone();

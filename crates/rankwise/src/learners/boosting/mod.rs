@@ -18,6 +18,6 @@ mod steps;
 mod target;
 pub mod weak;
 
-pub(super) use boost::fit_loss;
+pub(super) use boost::{fit_gradients, fit_loss};
 pub use checkpoint::Checkpoint;
 pub use parameters::TreesParameters;

@@ -1,6 +1,8 @@
 //! What the trees minimise: gradients with respect to the scores of all documents.
 
 use crate::data::Dataset;
+use crate::error::Result;
+use crate::learners::CustomGradients;
 use crate::losses::{QueryLoss, ScoredQuery};
 use crate::parallel;
 use crate::rng;
@@ -19,7 +21,7 @@ pub(super) trait Target: Sync {
         round: u64,
         slopes: &mut [Vec<f64>],
         curvatures: &mut [Vec<f64>],
-    );
+    ) -> Result<()>;
 }
 
 /// The weighted mean of a loss over queries.
@@ -36,7 +38,7 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
         round: u64,
         slopes: &mut [Vec<f64>],
         curvatures: &mut [Vec<f64>],
-    ) {
+    ) -> Result<()> {
         let slopes = by_query(self.data, &mut slopes[0]);
         let curvatures = by_query(self.data, &mut curvatures[0]);
         parallel::for_each(slopes.into_iter().zip(curvatures).enumerate(), |(q, (slopes, curvatures))| {
@@ -50,6 +52,31 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
                 slopes.iter_mut().chain(curvatures).for_each(|x| *x *= weight);
             }
         });
+        Ok(())
+    }
+}
+
+/// A caller's own gradients of all queries at once, weighted by query.
+pub(super) struct OwnGradients<'a> {
+    pub(super) data: &'a Dataset,
+    pub(super) custom: &'a CustomGradients,
+}
+
+impl Target for OwnGradients<'_> {
+    fn gradients(
+        &self,
+        scores: &[Vec<f64>],
+        _: u64,
+        slopes: &mut [Vec<f64>],
+        curvatures: &mut [Vec<f64>],
+    ) -> Result<()> {
+        let (slopes, curvatures) = (&mut slopes[0], &mut curvatures[0]);
+        self.custom.compute(self.data, &scores[0], slopes, curvatures)?;
+        for query in self.data.queries().filter(|query| query.weight() != 1.0) {
+            let both = slopes[query.range()].iter_mut().chain(&mut curvatures[query.range()]);
+            both.for_each(|x| *x *= query.weight());
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! ½‖w‖² + C/Q Σ_q Σ_{rᵢ>rⱼ} |ΔZᵢⱼ|·ln(1 + exp(−σ w·(xᵢ − xⱼ))) ,      |ΔZ| by the fixed current order
 //! ```
-//! With boosted trees it is LambdaMART without the scaling of `normalize`.
+//! With boosted trees it is LambdaMART without the scaling of `lambda_norm`.
 
 use crate::card::Card;
 use crate::data::Dataset;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct LambdaRank {
     /// The metric to optimise: `ndcg`, `map`, `mrr` or `err`.
-    pub metric: LambdaMetric,
+    pub lambda_metric: LambdaMetric,
     /// Only pairs with at least one document in the top k contribute; 0 for all pairs.
     pub k: usize,
     /// Steepness of the logistic function, above 0.
@@ -37,7 +37,7 @@ impl Default for LambdaRank {
     fn default() -> Self {
         let LambdaSettings { metric, gain, threshold, max_grade, sigma, .. } = LambdaSettings::default();
         let k = 0;
-        LambdaRank { metric, k, sigma, gain, threshold, max_grade }
+        LambdaRank { lambda_metric: metric, k, sigma, gain, threshold, max_grade }
     }
 }
 
@@ -70,7 +70,7 @@ impl LossLearner for LambdaRank {
 impl LambdaRank {
     fn lambda(&self) -> Result<Lambda> {
         Lambda::new(LambdaSettings {
-            metric: self.metric,
+            metric: self.lambda_metric,
             gain: self.gain,
             threshold: self.threshold,
             max_grade: self.max_grade,
