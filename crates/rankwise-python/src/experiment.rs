@@ -53,14 +53,14 @@ impl<'a> JobReports<'a> {
     }
 }
 
-/// Runs an experiment, from a file or from the text of one, into a directory. Returns the findings, the times and the
+/// Runs an experiment, from a file or from a dictionary with its keys, into a directory. Returns the findings, the times and the
 /// path of the report.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by rankwise.run only")]
 pub(crate) fn run_experiment<'py>(
     py: Python<'py>,
     path: Option<PathBuf>,
-    text: Option<&str>,
+    experiment: Option<&Bound<'py, PyDict>>,
     out: Option<PathBuf>,
     keep_models: bool,
     fresh: bool,
@@ -68,9 +68,13 @@ pub(crate) fn run_experiment<'py>(
     n_jobs: Option<i64>,
     callbacks: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let spec = match (&path, text) {
+    let spec = match (&path, experiment) {
         (Some(path), _) => Spec::load(path),
-        (None, text) => Spec::parse(text.unwrap_or_default(), "the experiment"),
+        (None, experiment) => {
+            let keys = experiment.map(table).transpose()?.unwrap_or_default();
+            let text = toml::to_string(&keys).map_err(|e| PyValueError::new_err(e.to_string()))?;
+            Spec::parse(&text, "the experiment")
+        }
     };
     let spec = spec.map_err(exception)?;
     let directory = out.unwrap_or_else(|| Path::new("results").join(&spec.name));
