@@ -39,6 +39,9 @@ fn toml_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         let items = value.try_iter()?.map(|item| toml_value(name, &item?)).collect::<PyResult<_>>()?;
         return Ok(Value::Array(items));
     }
+    if let Ok(entries) = value.cast::<PyDict>() {
+        return Ok(Value::Table(table(entries)?));
+    }
     // Scalars of NumPy.
     if let Ok(item) = value.call_method0("item") {
         return toml_value(name, &item);

@@ -185,12 +185,26 @@ impl Data {
         given
     }
 
-    /// Values in the order in which Python gave the documents, in the order of the data set.
-    pub(crate) fn in_own_order<T: Clone>(&self, values: &[T]) -> Vec<T> {
-        match &self.order {
-            Some(order) => order.iter().map(|&row| values[row].clone()).collect(),
-            None => values.to_vec(),
+    /// One score per document, given in Python's order, in that of the data set.
+    pub(crate) fn scores_in_data_order(&self, name: &str, scores: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+        let scores = arrays::doubles(name, scores)?;
+        if scores.len() != self.dataset.len() {
+            let (found, needed) = (scores.len(), self.dataset.len());
+            return Err(PyValueError::new_err(format!(
+                "{name} has {found} values, and the data has {needed} documents"
+            )));
         }
+        Ok(match &self.order {
+            Some(order) => order.iter().map(|&row| scores[row]).collect(),
+            None => scores,
+        })
+    }
+
+    /// The query of each of Python's rows, by number.
+    pub(crate) fn query_of_rows(&self) -> Vec<usize> {
+        let numbers =
+            self.dataset.queries().flat_map(|query| std::iter::repeat_n(query.index(), query.len()));
+        self.in_given_order(numbers.collect())
     }
 
     /// The order of the documents, for values of many columns.
@@ -217,7 +231,7 @@ fn columns_called(chosen: &[Bound<'_, PyAny>], columns: &Columns) -> PyResult<Ve
 }
 
 /// The queries of `rows` rows and their ids.
-fn queries(
+pub(crate) fn queries(
     qid: Option<&Bound<'_, PyAny>>,
     group: Option<&Bound<'_, PyAny>>,
     rows: usize,

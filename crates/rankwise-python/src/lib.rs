@@ -8,6 +8,9 @@ mod convert;
 mod custom;
 mod data;
 mod errors;
+mod evaluate;
+mod experiment;
+mod judged;
 mod ranker;
 mod recipe;
 mod work;
@@ -25,5 +28,17 @@ fn _rankwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::read, module)?)?;
     module.add_function(wrap_pyfunction!(ranker::load, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::learners, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate_run, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate_data, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate_arrays, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::compare_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::compare_data, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::read_trec_run, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::read_trec_qrels, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::metric_names, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::run_experiment, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::cross_validate, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::tune, module)?)?;
     Ok(())
 }

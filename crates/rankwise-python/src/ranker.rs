@@ -1,6 +1,5 @@
 //! Trained models.
 
-use crate::arrays;
 use crate::convert::{conventions, to_json, to_python};
 use crate::custom::Failure;
 use crate::data::Data;
@@ -54,9 +53,7 @@ impl Ranker {
     fn evaluate(&self, data: &Bound<'_, Data>, scores: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
         let metric = metrics::parse(&self.ranker.metric, &self.ranker.conventions).map_err(exception)?;
         let dataset = data.get().labelled()?;
-        let scores = arrays::doubles("scores", scores)?;
-        arrays::check_length("scores", scores.len(), dataset.len())?;
-        let scores = data.get().in_own_order(&scores);
+        let scores = data.get().scores_in_data_order("scores", scores)?;
         let evaluated = work::unattended(data.py(), None, || metrics::evaluate(dataset, &scores, &[metric]))?;
         Ok(evaluated.map_err(exception)?.mean(0))
     }

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rankwise::data::Normalizer;
 use rankwise::learners::boosting::Checkpoint;
+use rankwise::metrics::{self, Metric};
 use rankwise::models::Outcome;
 use rankwise::recipe::{Start, Trainer};
 use std::path::PathBuf;
@@ -148,11 +149,16 @@ impl Recipe {
 }
 
 impl Recipe {
-    /// The complete recipe. Its functions report exceptions to `failure`.
+    /// The complete recipe, checked. Its functions report exceptions to `failure`.
     pub(crate) fn trainer(&self, py: Python<'_>, failure: &Failure) -> PyResult<Trainer> {
         if self.objective.is_none() && self.metric.is_none() {
             return Ok(self.trainer.clone());
         }
+        self.complete(py, failure).check().map_err(exception)
+    }
+
+    /// The recipe with its functions, which report exceptions to `failure`.
+    pub(crate) fn complete(&self, py: Python<'_>, failure: &Failure) -> rankwise::Recipe {
         let mut recipe = self.recipe.clone();
         if let Some(objective) = &self.objective {
             recipe = recipe.with_gradients(gradients(objective.bind(py), failure.clone()));
@@ -160,6 +166,17 @@ impl Recipe {
         if let Some(metric) = &self.metric {
             recipe = recipe.custom_metric(Arc::new(PythonMetric::new(metric.bind(py), failure.clone())));
         }
-        recipe.check().map_err(exception)
+        recipe
+    }
+
+    /// The metric to choose by.
+    pub(crate) fn own_metric(&self, py: Python<'_>, failure: &Failure) -> PyResult<Box<dyn Metric>> {
+        match &self.metric {
+            Some(metric) => Ok(Box::new(PythonMetric::new(metric.bind(py), failure.clone()))),
+            None => {
+                let metric = self.trainer.metric();
+                metrics::parse(&metric.name(), metric.conventions()).map_err(exception)
+            }
+        }
     }
 }

@@ -5,9 +5,9 @@ use crate::metric_args::MetricArgs;
 use crate::{output, table};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use rankwise::data::trec::JudgedQuery;
-use rankwise::data::{Texts, Topics, join};
-use rankwise::experiment::{Comparison, ComparisonOptions, SystemValues};
+use rankwise::data::trec::{JudgedQuery, SharedTopics, shared_topics};
+use rankwise::data::{Topics, join};
+use rankwise::experiment::{Comparison, ComparisonOptions};
 use rankwise::metrics::{Evaluation, Metric, evaluate, evaluate_lists};
 use rankwise::models::Ranker;
 use std::path::{Path, PathBuf};
@@ -96,12 +96,7 @@ impl Compare {
             permutations: self.permutations,
             ..ComparisonOptions::default()
         };
-        let by_metric = (0..metrics.len())
-            .map(|metric| {
-                let values = evaluated.values(metric);
-                Comparison::weighted(&values, &evaluated.queries(), evaluated.weights(), &options)
-            })
-            .collect::<rankwise::Result<Vec<Comparison>>>()?;
+        let by_metric = Comparison::by_metric(&evaluated.names(), &evaluated.evaluations, &options)?;
         if self.json {
             return output::print_json(&self.as_json(&evaluated, &metrics, &by_metric)?);
         }
@@ -200,23 +195,8 @@ struct Evaluated {
 }
 
 impl Evaluated {
-    fn queries(&self) -> Texts {
-        self.evaluations[0].query_ids.iter().map(String::as_str).collect()
-    }
-
-    fn weights(&self) -> &[f64] {
-        &self.evaluations[0].weights
-    }
-
-    /// The values of one metric, system by system.
-    fn values(&self, metric: usize) -> Vec<SystemValues> {
-        let named = self.paths.iter().zip(&self.evaluations);
-        named
-            .map(|(path, evaluation)| SystemValues {
-                name: path.display().to_string(),
-                values: evaluation.values[metric].clone(),
-            })
-            .collect()
+    fn names(&self) -> Vec<String> {
+        self.paths.iter().map(|path| path.display().to_string()).collect()
     }
 
     /// One value per system.
@@ -241,8 +221,7 @@ impl Evaluated {
     /// A row for each query and metric, a column for each system.
     fn table(&self) -> String {
         let first = &self.evaluations[0];
-        let names: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-        let systems: Vec<String> = short_names(&names).iter().map(|name| format!(">{name}")).collect();
+        let systems: Vec<String> = short_names(&self.names()).iter().map(|name| format!(">{name}")).collect();
         let headers: Vec<&str> =
             ["query", "metric"].into_iter().chain(systems.iter().map(|s| &**s)).collect();
         let mut table = table::Columns::new(&headers).unbounded();
@@ -267,15 +246,9 @@ fn evaluate_runs(runs: Vec<Opened>, qrels: Opened, metrics: &[Box<dyn Metric>]) 
         ensure!(joined.queries.iter().any(found), no_common_topic(&run.path, &qrels_path));
         judged.push(joined.queries);
     }
-    let kept: Vec<usize> = (0..qrels.topics.len())
-        .filter(|&topic| judged.iter().any(|queries| queries[topic].retrieved > 0))
-        .collect();
-    let lacking =
-        kept.iter().filter(|&&topic| judged.iter().any(|queries| queries[topic].retrieved == 0)).count();
-    if lacking > 0 {
-        let topics = output::count(lacking, "topic is", "topics are");
-        output::note(format!("{topics} missing from some of the runs; there they count as empty rankings"));
-    }
+    let found = |queries: &Vec<JudgedQuery>| queries.iter().map(|query| query.retrieved > 0).collect();
+    let SharedTopics { kept, note } = shared_topics(&judged.iter().map(found).collect::<Vec<_>>());
+    output::notes(&Vec::from_iter(note));
     let evaluated = judged.iter().map(|queries| {
         let lists: Vec<_> = kept.iter().map(|&topic| judged_list(&queries[topic])).collect();
         Ok(evaluate_lists(&lists, metrics)?)

@@ -14,17 +14,31 @@ True
 from __future__ import annotations
 
 from rankwise._callbacks import optuna, progress
+from rankwise._compare import Comparison, compare
+from rankwise._evaluate import Evaluation, evaluate, metrics
+from rankwise._experiments import CrossValidation, ExperimentResult, Tuned, cross_validate, run, tune
 from rankwise._rankwise import Data, Progress, Ranker, Recipe, __version__, learners, load, read
 
 __all__ = [
+    "Comparison",
+    "CrossValidation",
     "Data",
+    "Evaluation",
+    "ExperimentResult",
     "Progress",
     "Ranker",
     "Recipe",
+    "Tuned",
     "__version__",
+    "compare",
+    "cross_validate",
+    "evaluate",
     "learners",
     "load",
+    "metrics",
     "optuna",
     "progress",
     "read",
+    "run",
+    "tune",
 ]

@@ -29,12 +29,18 @@ pub enum SplitOrder {
 /// # Ok::<(), rankwise::Error>(())
 /// ```
 pub fn split(data: &Dataset, fractions: &[f64], order: SplitOrder) -> Result<Vec<Dataset>> {
+    let subsets = split_queries(data.query_count(), fractions, order)?;
+    Ok(subsets.iter().map(|queries| data.select_queries(queries)).collect())
+}
+
+/// The numbers of the queries that [`split`] puts into each subset, ascending.
+pub fn split_queries(queries: usize, fractions: &[f64], order: SplitOrder) -> Result<Vec<Vec<usize>>> {
     if let Some(fraction) = fractions.iter().find(|s| !s.is_finite() || **s <= 0.0) {
         return Err(Error::parameter(format!(
             "the fraction of queries `{fraction}` must be a finite number above 0"
         )));
     }
-    let (queries, total) = (data.query_count(), fractions.iter().sum::<f64>());
+    let total = fractions.iter().sum::<f64>();
     if fractions.is_empty() || !total.is_finite() {
         return Err(Error::parameter("a split needs one or more fractions with a finite sum"));
     }
@@ -53,7 +59,24 @@ pub fn split(data: &Dataset, fractions: &[f64], order: SplitOrder) -> Result<Vec
             fractions[empty]
         )));
     }
-    Ok(subsets.iter().map(|queries| data.select_queries(queries)).collect())
+    Ok(subsets)
+}
+
+/// The queries of `k` folds of equal size, shuffled by the seed, for cross-validation without validation queries.
+///
+/// ```
+/// use rankwise::data::equal_folds;
+/// let folds = equal_folds(7, 3, 1)?;
+/// assert_eq!(folds.iter().map(Vec::len).sum::<usize>(), 7);
+/// # Ok::<(), rankwise::Error>(())
+/// ```
+pub fn equal_folds(queries: usize, k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+    if !(2..=queries).contains(&k) {
+        return Err(Error::parameter(format!(
+            "{k} folds are not possible with {queries} training queries; give 2 to {queries}"
+        )));
+    }
+    split_queries(queries, &vec![1.0; k], SplitOrder::Shuffled(seed))
 }
 
 /// One fold of a cross-validation.

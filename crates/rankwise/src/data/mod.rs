@@ -34,7 +34,7 @@ pub use files::{
 pub(crate) use files::{Source, push_f64, push_field, quoted};
 #[cfg(feature = "parquet")]
 pub use files::{category_codes, read_frame};
-pub use folds::{Fold, Folds, Rotation, SplitOrder, rotation, split};
+pub use folds::{Fold, Folds, Rotation, SplitOrder, equal_folds, rotation, split, split_queries};
 pub use gather::{Gathered, gather};
 pub(crate) use identical::equal_rows;
 pub(crate) use labels::distribution;

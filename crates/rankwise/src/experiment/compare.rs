@@ -5,7 +5,7 @@ use super::significance::{
 };
 use crate::data::Texts;
 use crate::error::{Error, Result};
-use crate::metrics::{differ, weighted_mean};
+use crate::metrics::{Evaluation, differ, weighted_mean};
 use serde::{Deserialize, Serialize};
 
 /// One system: its name and the value of the metric on every query.
@@ -127,6 +127,26 @@ pub struct PairComparison {
 }
 
 impl Comparison {
+    /// Compares systems by each metric that they were evaluated by, on the same queries.
+    pub fn by_metric(
+        names: &[String],
+        evaluations: &[Evaluation],
+        options: &ComparisonOptions,
+    ) -> Result<Vec<Comparison>> {
+        check_options(options, evaluations.len())?;
+        let first = &evaluations[0];
+        let query_ids: Texts = first.query_ids.iter().collect();
+        let of_metric = |metric: usize| {
+            let system = |(name, evaluation): (&String, &Evaluation)| SystemValues {
+                name: name.clone(),
+                values: evaluation.values[metric].clone(),
+            };
+            let systems: Vec<SystemValues> = names.iter().zip(evaluations).map(system).collect();
+            Comparison::weighted(&systems, &query_ids, &first.weights, options)
+        };
+        (0..first.metrics.len()).map(of_metric).collect()
+    }
+
     /// Compares at least two systems on the queries on which all of them have a value.
     pub fn new(systems: &[SystemValues], query_ids: &Texts, options: &ComparisonOptions) -> Result<Self> {
         Comparison::weighted(systems, query_ids, &vec![1.0; query_ids.len()], options)

@@ -5,6 +5,7 @@
 
 mod assemble;
 pub mod compare;
+pub mod cross_validate;
 pub mod directory;
 pub mod export;
 mod external;
@@ -25,6 +26,7 @@ pub mod tune;
 pub mod values;
 
 pub use compare::{Comparison, ComparisonOptions, SystemValues};
+pub use cross_validate::{CrossFold, CrossValidated, cross_validate};
 pub use findings::{Findings, Times};
 pub use kept_models::{ChosenModel, TrainCommand};
 pub use run::{Experiment, JobDone, Manifest, Observer, RunOptions};

@@ -17,7 +17,7 @@ use super::journal::TrialResult;
 use super::run::JobDone;
 use super::search::{Attempt, Candidates, shown};
 use super::spec::Search;
-use crate::data::{Dataset, SplitOrder, split};
+use crate::data::{Dataset, equal_folds};
 use crate::error::{Error, ErrorKind, Result};
 use crate::metrics::{Metric, evaluate};
 use crate::models::Ranker;
@@ -25,7 +25,6 @@ use crate::parallel;
 use crate::recipe::{Recipe, Trainer};
 use crate::watch::{Stop, Watch};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use toml::Table;
 
@@ -217,18 +216,11 @@ impl Tuning<'_> {
     /// The training queries in `k` folds of equal size, shuffled by the seed.
     fn divided(&self, k: usize) -> Result<Vec<HeldOutFold>> {
         let count = self.train.query_count();
-        if !(2..=count).contains(&k) {
-            return Err(Error::parameter(format!(
-                "{k} folds are not possible with {count} training queries; give 2 to {count}"
-            )));
-        }
-        let number: HashMap<&str, usize> =
-            self.train.queries().map(|query| (query.id(), query.index())).collect();
-        let folds = split(self.train, &vec![1.0; k], SplitOrder::Shuffled(self.recipe.check()?.seed()))?;
-        let fold = |held_out: Dataset| {
-            let queries: Vec<usize> = held_out.queries().map(|query| number[query.id()]).collect();
+        let folds = equal_folds(count, k, self.recipe.check()?.seed())?;
+        let fold = |queries: Vec<usize>| {
             let others: Vec<usize> =
                 (0..count).filter(|query| queries.binary_search(query).is_err()).collect();
+            let held_out = self.train.select_queries(&queries);
             HeldOutFold { train: self.train.select_queries(&others), held_out, queries }
         };
         Ok(folds.into_iter().map(fold).collect())

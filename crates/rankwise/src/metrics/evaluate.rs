@@ -3,7 +3,7 @@
 use super::conventions::{Gain, StopProbability};
 use super::gains::MAX_EXPONENT;
 use super::{Empty, Metric, check_relevance};
-use crate::data::{Dataset, Query};
+use crate::data::{Dataset, Query, Texts};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::rank::{RankRule, Sorter, Ties};
@@ -34,6 +34,8 @@ pub enum DocumentIds<'a> {
     Absent,
     /// One per document.
     List(&'a [String]),
+    /// One per document, stored end to end.
+    Texts(&'a Texts),
     /// Those of a data set.
     Query(Query<'a>),
 }
@@ -44,6 +46,7 @@ impl<'a> DocumentIds<'a> {
         match self {
             DocumentIds::Absent => None,
             DocumentIds::List(ids) => ids.get(i).map(String::as_str),
+            DocumentIds::Texts(ids) => (i < ids.len()).then(|| ids.get(i)),
             DocumentIds::Query(query) => query.document_id(i),
         }
     }

@@ -159,7 +159,7 @@ pub fn join(qrels: &Qrels, run: &TrecRun, topics: Topics) -> Judged {
         }
     }
     let unjudged = run.topics.len() + missing - qrels.topics.len();
-    let notes = join_notes(missing, unjudged, topics);
+    let notes = topic_notes(missing, unjudged, topics);
     Judged { queries, missing, unjudged, notes }
 }
 
@@ -182,7 +182,8 @@ fn join_topic(judgements: &Topic<i32>, answer: Option<&Topic<f64>>) -> JudgedQue
     JudgedQuery { id: judgements.id.clone(), labels, scores, document_ids, retrieved }
 }
 
-fn join_notes(missing: usize, unjudged: usize, topics: Topics) -> Vec<String> {
+/// Notes on judged topics that are `missing` from a run and on its topics that are `unjudged`, a sentence each.
+pub fn topic_notes(missing: usize, unjudged: usize, topics: Topics) -> Vec<String> {
     let count = |n: usize| if n == 1 { "1 topic".to_owned() } else { format!("{n} topics") };
     let mut notes = Vec::new();
     if missing > 0 {
@@ -196,6 +197,33 @@ fn join_notes(missing: usize, unjudged: usize, topics: Topics) -> Vec<String> {
         notes.push(format!("{} in the run but not judged: left out", count(unjudged)));
     }
     notes
+}
+
+/// The judged topics that several runs are compared on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedTopics {
+    /// Their numbers, ascending.
+    pub kept: Vec<usize>,
+    /// A note on topics that some of the runs lack.
+    pub note: Option<String>,
+}
+
+/// The judged topics to compare runs on: those that at least one run has. A run that lacks one of them retrieved nothing
+/// for it. `has_topic` has an entry for each run, and that an entry for each judged topic.
+///
+/// ```
+/// use rankwise::data::trec::shared_topics;
+/// let shared = shared_topics(&[vec![true, false, false], vec![true, true, false]]);
+/// assert_eq!(shared.kept, [0, 1]);
+/// assert!(shared.note.unwrap().starts_with("1 topic is missing from some of the runs"));
+/// ```
+pub fn shared_topics(has_topic: &[Vec<bool>]) -> SharedTopics {
+    let topics = has_topic.first().map_or(0, Vec::len);
+    let kept: Vec<usize> = (0..topics).filter(|&topic| has_topic.iter().any(|run| run[topic])).collect();
+    let lacking = kept.iter().filter(|&&topic| has_topic.iter().any(|run| !run[topic])).count();
+    let count = if lacking == 1 { "1 topic is".to_owned() } else { format!("{lacking} topics are") };
+    let note = format!("{count} missing from some of the runs; there they count as empty rankings");
+    SharedTopics { kept, note: (lacking > 0).then_some(note) }
 }
 
 /// Writes the labels as judgements. Returns notes for the user.

@@ -1,0 +1,109 @@
+"""Qrels and runs in all the forms that people keep them in, as dictionaries of dictionaries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from rankwise._rankwise import read_trec_qrels, read_trec_run
+
+Kind = Literal["qrels", "run"]
+
+# The names of columns in frames and of fields in named tuples, as ir-measures, PyTerrier, ranx and BEIR have them.
+_QUERY = ("query_id", "qid", "q_id", "query", "topic", "topic_id", "query-id")
+_DOCUMENT = ("doc_id", "docid", "docno", "doc", "document", "document_id", "corpus-id", "corpus_id")
+_VALUE = {
+    "qrels": ("relevance", "label", "rel", "grade", "score"),
+    "run": ("score", "scores", "sim", "prediction"),
+}
+
+
+def as_dictionaries(given: Any, kind: Kind) -> dict[Any, dict[Any, Any]]:
+    """The queries, each with its documents and their grades or scores."""
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return read_trec_qrels(given) if kind == "qrels" else read_trec_run(given)
+    if isinstance(given, Mapping):
+        return {query: dict(documents) for query, documents in given.items()}
+    if hasattr(given, "to_dict") and _module(given) == "ranx":
+        found: dict[Any, dict[Any, Any]] = given.to_dict()
+        return found
+    if hasattr(given, "columns"):
+        return _of_frame(given, kind)
+    if isinstance(given, Iterable) and not isinstance(given, bytes):
+        return _of_tuples(given, kind)
+    raise TypeError(
+        f"{_called(kind)} of type {type(given).__name__} cannot be read; give a dictionary of dictionaries, a frame, a "
+        "list of named tuples, a ranx object or the path of a TREC file"
+    )
+
+
+def _called(kind: Kind) -> str:
+    return "qrels" if kind == "qrels" else "a run"
+
+
+def _module(given: Any) -> str:
+    return type(given).__module__.split(".")[0]
+
+
+def is_run(given: Any) -> bool:
+    """Whether it looks like a run rather than an array of scores."""
+    if isinstance(given, (Mapping, str, os.PathLike)) or _module(given) == "ranx":
+        return True
+    if hasattr(given, "columns"):
+        return True
+    first = given[0] if isinstance(given, (list, tuple)) and given else None
+    return hasattr(first, "_fields")
+
+
+def _of_frame(frame: Any, kind: Kind) -> dict[Any, dict[Any, Any]]:
+    names = [str(name) for name in frame.columns]
+    columns = (_column(frame, names, wanted, kind) for wanted in (_QUERY, _DOCUMENT, _VALUE[kind]))
+    return _grouped(zip(*columns), kind)
+
+
+def _column(frame: Any, names: list[str], wanted: tuple[str, ...], kind: Kind) -> list[Any]:
+    for name in wanted:
+        if name in names:
+            column = frame[name]
+            values: list[Any] = column.to_list() if hasattr(column, "to_list") else column.to_pylist()
+            return values
+    raise ValueError(
+        f"the frame of {_called(kind)} has the columns {', '.join(names)}; one of {', '.join(wanted)} is needed"
+    )
+
+
+def _of_tuples(rows: Iterable[Any], kind: Kind) -> dict[Any, dict[Any, Any]]:
+    rows = list(rows)
+    if not rows:
+        return {}
+    fields = getattr(rows[0], "_fields", None) or tuple(getattr(rows[0], "__dataclass_fields__", ()))
+    if not fields:
+        raise TypeError(
+            f"{_called(kind)} has an item of type {type(rows[0]).__name__}; lists have named tuples with the fields "
+            f"query_id, doc_id and {_VALUE[kind][0]}"
+        )
+    chosen = []
+    for wanted in (_QUERY, _DOCUMENT, _VALUE[kind]):
+        name = next((name for name in wanted if name in fields), None)
+        if name is None:
+            raise ValueError(
+                f"the items of {_called(kind)} have the fields {', '.join(fields)}; one of {', '.join(wanted)} is needed"
+            )
+        chosen.append(name)
+    query, document, value = chosen
+    return _grouped(((getattr(r, query), getattr(r, document), getattr(r, value)) for r in rows), kind)
+
+
+def _grouped(rows: Iterable[tuple[Any, Any, Any]], kind: Kind) -> dict[Any, dict[Any, Any]]:
+    queries: dict[Any, dict[Any, Any]] = {}
+    for query, document, value in rows:
+        documents = queries.get(query)
+        if documents is None:
+            documents = queries[query] = {}
+        if document in documents:
+            raise ValueError(f"document {document!r} occurs twice in query {query!r} of {_called(kind)}")
+        documents[document] = value
+    return queries
