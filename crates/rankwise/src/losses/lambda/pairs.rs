@@ -270,14 +270,19 @@ impl Columns {
         let (gradient, curvature, absolute) = (&mut gradient[..n], &mut curvature[..n], &mut absolute[..n]);
         let (mut lambdas, mut curves) = ([0.0; LANES], [0.0; LANES]);
         for c in 0..n {
+            let [lambda, curve] = pair_terms(&row, changes[c], scores[c], powers[c]);
             for lane in 0..LANES {
-                let change = changes[c][lane];
-                let [lambda, curve] = pair_terms(&row, change, scores[c][lane], powers[c][lane]);
-                gradient[c][lane] += lambda;
-                curvature[c][lane] += curve;
-                absolute[c][lane] += lambda.abs();
-                lambdas[lane] += lambda;
-                curves[lane] += curve;
+                gradient[c][lane] += lambda[lane];
+            }
+            for lane in 0..LANES {
+                curvature[c][lane] += curve[lane];
+            }
+            for lane in 0..LANES {
+                absolute[c][lane] += lambda[lane].abs();
+            }
+            for lane in 0..LANES {
+                lambdas[lane] += lambda[lane];
+                curves[lane] += curve[lane];
             }
         }
         self.rows[row.place] = [total(lambdas), total(curves)];
@@ -290,16 +295,27 @@ fn chunks(column: &[f64]) -> &[[f64; LANES]] {
     column.as_chunks::<LANES>().0
 }
 
-/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of a pair, normalised by the score difference.
+/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of some pairs, normalised by the score difference. Lanes are copied, and every loop writes
+/// one array of its own: only then does the compiler see that they do not overlap, and use vectors.
 #[inline(always)]
-fn pair_terms(row: &PairRow<'_>, change: f64, score: f64, power: f64) -> [f64; 2] {
-    let [base, slope] = row.damping;
-    let z = power * row.inverse;
-    let sum = 1.0 + z;
-    let damping = base + slope * (row.score - score).abs();
-    let quotient = 1.0 / (sum * sum * damping);
-    let worse = if change > 0.0 { z } else { 1.0 };
-    [change * worse * sum * quotient, change.abs() * z * quotient]
+fn pair_terms(
+    row: &PairRow<'_>,
+    changes: [f64; LANES],
+    scores: [f64; LANES],
+    powers: [f64; LANES],
+) -> [[f64; LANES]; 2] {
+    let ([base, slope], score, inverse) = (row.damping, row.score, row.inverse);
+    let [mut lambdas, mut curves] = [[0.0; LANES]; 2];
+    for lane in 0..LANES {
+        let (change, z) = (changes[lane], powers[lane] * inverse);
+        let sum = 1.0 + z;
+        let damping = base + slope * (score - scores[lane]).abs();
+        let quotient = 1.0 / (sum * sum * damping);
+        let worse = if change > 0.0 { z } else { 1.0 };
+        lambdas[lane] = change * worse * sum * quotient;
+        curves[lane] = change.abs() * z * quotient;
+    }
+    [lambdas, curves]
 }
 
 /// The weighted loss of each pair, normalised by the score difference.
