@@ -278,17 +278,22 @@ impl Tables {
         while let Some(chunk) = chunks.next() {
             self.gather(all, chunk, gradients);
             let next = chunks.peek().copied().unwrap_or_default();
-            let here = &self.gradients[..chunk.len()];
-            let last = self.tables.len() - 1;
+            let (here, blocks) = (&self.gradients[..chunk.len()], self.tables.len());
             for (at, (table, codes)) in self.tables.iter_mut().zip(&self.codes).enumerate() {
-                let block = self.wanted.start + at;
                 // A row starts anywhere in a line, so its last block may be in one line more.
-                if at % BLOCKS_PER_LINE == 0 || at == last {
-                    let codes_of = |row: u32| prefetch(&all.rows[row as usize * all.blocks + block]);
-                    add_chunk(table, codes, here, |i| next.get(i).copied().into_iter().for_each(codes_of));
+                if at % BLOCKS_PER_LINE == 0 || at + 1 == blocks {
+                    let block = self.wanted.start + at;
+                    add_chunk(table, codes, here, |i| {
+                        if let Some(&row) = next.get(i) {
+                            prefetch(&all.rows[row as usize * all.blocks + block]);
+                        }
+                    });
                 } else if at == 1 {
-                    let gradient_of = |row: u32| prefetch(&gradients[row as usize]);
-                    add_chunk(table, codes, here, |i| next.get(i).copied().into_iter().for_each(gradient_of));
+                    add_chunk(table, codes, here, |i| {
+                        if let Some(&row) = next.get(i) {
+                            prefetch(&gradients[row as usize]);
+                        }
+                    });
                 } else {
                     add_chunk(table, codes, here, |_| ());
                 }

@@ -10,7 +10,7 @@
 //! Sums over a row use a fixed number of lanes, so the result is the same for any vector width.
 
 use super::swaps::Swaps;
-use super::{Lambda, LambdaMetric, ScoredQuery};
+use super::{Lambda, LambdaMetric, QueryLoss, ScoredQuery};
 use crate::losses::odds::ln;
 use crate::rank::{RankRule, Sorter, Ties};
 use crate::sums::{LANES, add_up};
@@ -81,6 +81,9 @@ impl<'a> RankedQuery<'a> {
     /// Takes a query, ranked by its scores or by those of `anchor`. Returns whether it has pairs.
     pub(super) fn rank(&mut self, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> bool {
         let loss = self.loss;
+        if !loss.has_signal(query.labels) {
+            return false;
+        }
         // A linear model ties documents with the same features. With the worst first, documents that are exchanged have
         // the same label, so the order of the file does not matter.
         let ties = if anchor.is_some() { Ties::Worst } else { Ties::Average };
@@ -88,9 +91,6 @@ impl<'a> RankedQuery<'a> {
         let order = self.sorter.rank(anchor.unwrap_or(query.scores), query.labels, rule).order();
         self.gains.clear();
         self.gains.extend(order.iter().map(|&d| loss.gain_of(query.labels[d as usize])));
-        if self.gains.iter().all(|gain| *gain == self.gains[0]) {
-            return false;
-        }
         let total = match loss.settings.metric {
             LambdaMetric::Ndcg => loss.dcg.ideal(query.labels),
             LambdaMetric::Map => self.gains.iter().sum(),
