@@ -162,7 +162,7 @@ def test_splitters_of_scikit_learn() -> None:
         np.testing.assert_array_equal(ranker.score(X[test]), found.scores[test])
     same = rw.cross_validate("regression", X, y, qid=qid, cv=list(splitter.split(X, y, qid)), metrics="ndcg@10")
     assert same.mean == found.mean
-    with pytest.raises(ValueError, match="fold 1 has only some rows of query 0; divide by query"):
+    with pytest.raises(ValueError, match="fold 1 has only some rows of query 4; divide by query"):
         rw.cross_validate("regression", X, y, qid=qid, cv=model_selection.KFold(7))
     with pytest.raises(ValueError, match="fold 1 has row 240, and there are 240 rows"):
         rw.cross_validate("regression", X, y, qid=qid, cv=[(range(8, 248), range(8))])
