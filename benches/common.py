@@ -26,7 +26,8 @@ def built(example, profile="dist"):
         return PACKED / example
     command = ["cargo", "build", "--quiet", "-p", "rankwise", "--profile", profile, "--example", example]
     subprocess.run(command, cwd=ROOT, check=True)
-    return ROOT / "target" / profile / "examples" / example
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / profile / "examples" / example
 
 
 def run_json(command, threads):

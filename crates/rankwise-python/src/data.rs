@@ -124,6 +124,21 @@ impl Data {
         self.in_given_order(ids.collect())
     }
 
+    /// The queries: the rows in the order of the queries, where each query starts among them (and the number of rows), and
+    /// the weight of each query.
+    #[getter]
+    #[expect(clippy::type_complexity, reason = "three arrays")]
+    fn queries<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
+        let rows: Vec<usize> = (0..self.dataset.len()).collect();
+        let order: Vec<i64> = self.order.as_ref().unwrap_or(&rows).iter().map(|&row| row as i64).collect();
+        let bounds: Vec<i64> = self.dataset.bounds().iter().map(|&bound| bound as i64).collect();
+        let weights: Vec<f64> = self.dataset.queries().map(|query| query.weight()).collect();
+        (order.into_pyarray(py), bounds.into_pyarray(py), weights.into_pyarray(py))
+    }
+
     /// A fingerprint of everything that learning looks at.
     #[getter]
     fn fingerprint(&self) -> String {

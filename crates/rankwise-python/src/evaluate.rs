@@ -299,8 +299,9 @@ fn compared<'py>(
     found.set_item("notes", notes)?;
     found.set_item("conventions", metrics.described(py)?)?;
     let options = how.options();
-    let (by_metric, _) =
-        work::attended(py, how.n_jobs, &[], &Failure::default(), move |_| Comparison::by_metric(&names, &evaluations, &options))?;
+    let (by_metric, _) = work::attended(py, how.n_jobs, &[], &Failure::default(), move |_| {
+        Comparison::by_metric(&names, &evaluations, &options)
+    })?;
     found.set_item("by_metric", to_python(py, &json!(by_metric))?)?;
     Ok(found)
 }

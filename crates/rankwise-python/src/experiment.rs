@@ -80,18 +80,20 @@ pub(crate) fn run_experiment<'py>(
     let directory = out.unwrap_or_else(|| Path::new("results").join(&spec.name));
     let command = path.map_or_else(|| "rankwise.run({…})".into(), |path| format!("rankwise.run({path:?})"));
     let (to, what) = (directory.clone(), format!("{} (valid)", spec.selection));
-    let ((findings, times, notes), _) = work::attended(py, n_jobs, &callbacks, &Failure::default(), move |watch| {
-        std::fs::create_dir_all(&to).map_err(|e| rankwise::Error::io("create", &to, e))?;
-        let experiment = Experiment::load(spec, &build(&program)?)?;
-        let notes = experiment.forecast()?;
-        let (stop, models) = (watch.stop().clone(), keep_models.then(|| to.join("models")));
-        let reports = JobReports::new(watch, what);
-        let observer = Observer { stop: &stop, done: &|job| reports.job(job) };
-        let options = RunOptions { directory: &to, command: &command, keep_models: models.as_deref(), fresh };
-        let (findings, times) = experiment.run(&options, &observer)?;
-        write_results(&to, &findings, &times)?;
-        Ok((json!(findings), json!(times), notes))
-    })?;
+    let ((findings, times, notes), _) =
+        work::attended(py, n_jobs, &callbacks, &Failure::default(), move |watch| {
+            std::fs::create_dir_all(&to).map_err(|e| rankwise::Error::io("create", &to, e))?;
+            let experiment = Experiment::load(spec, &build(&program)?)?;
+            let notes = experiment.forecast()?;
+            let (stop, models) = (watch.stop().clone(), keep_models.then(|| to.join("models")));
+            let reports = JobReports::new(watch, what);
+            let observer = Observer { stop: &stop, done: &|job| reports.job(job) };
+            let options =
+                RunOptions { directory: &to, command: &command, keep_models: models.as_deref(), fresh };
+            let (findings, times) = experiment.run(&options, &observer)?;
+            write_results(&to, &findings, &times)?;
+            Ok((json!(findings), json!(times), notes))
+        })?;
     work::log(py, "info", &notes)?;
     let found = PyDict::new(py);
     found.set_item("findings", to_python(py, &findings)?)?;

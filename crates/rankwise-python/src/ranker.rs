@@ -49,6 +49,15 @@ impl Ranker {
         Ok(data.in_given_order(scores.map_err(exception)?).into_pyarray(X.py()))
     }
 
+    /// The mean of the model's own metric over the queries, for the scores of a `Data`.
+    fn evaluate(&self, data: &Bound<'_, Data>, scores: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+        let metric = metrics::parse(&self.ranker.metric, &self.ranker.conventions).map_err(exception)?;
+        let dataset = data.get().labelled()?;
+        let scores = data.get().scores_in_data_order("scores", scores)?;
+        let evaluated = work::unattended(data.py(), None, || metrics::evaluate(dataset, &scores, &[metric]))?;
+        Ok(evaluated.map_err(exception)?.mean(0))
+    }
+
     /// The grade predicted for each row, for models that predict grades.
     #[pyo3(signature = (X, *, qid=None, n_jobs=None))]
     #[expect(non_snake_case, reason = "scikit-learn's name for features")]

@@ -1,7 +1,7 @@
 //! The data and the contender of `benches/trees.py` and `benches/mlp.py`.
 //!
-//! `boost_bench make SHAPE:QUERIES DIR` writes a synthetic set as plain numbers that any tool reads: `values.f32` row by row,
-//! `labels.f32`, `sizes.u32` (documents of each query). `boost_bench train DIR QUERIES SCORES LEARNER [KEY=VALUE …]` trains on
+//! `boost_bench make SHAPE:QUERIES DIR` writes a synthetic set as plain numbers that any tool reads: `values.f32` row by row with all
+//! zeros, `labels.f32`, `sizes.u32` (documents of each query). `boost_bench train DIR QUERIES SCORES LEARNER [KEY=VALUE …]` trains on
 //! the first queries and writes the scores of the others as f64; it prints seconds, those of binning alone, and peak
 //! memory as JSON. Threads as in `RAYON_NUM_THREADS`.
 
@@ -35,10 +35,21 @@ fn make(shape: &str, directory: &Path) -> Result<(), Box<dyn Error>> {
         Synth { queries: Some(queries.parse()?), ..Synth::new(SyntheticShape::named(name)?) }.generate()?;
     std::fs::create_dir_all(directory)?;
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(directory.join(name), bytes);
-    write("values.f32", data.parts().features.values().iter().flat_map(|x| x.to_le_bytes()).collect())?;
+    write("values.f32", dense(&data).iter().flat_map(|x| x.to_le_bytes()).collect())?;
     write("labels.f32", data.labels().iter().flat_map(|x| x.to_le_bytes()).collect())?;
     write("sizes.u32", data.queries().flat_map(|q| (q.len() as u32).to_le_bytes()).collect())?;
     Ok(())
+}
+
+/// All values row by row, 0 where a sparse row stores none.
+fn dense(data: &Dataset) -> Vec<f32> {
+    let mut values = vec![0.0; data.len() * data.width()];
+    for (row, out) in data.rows().iter().zip(values.chunks_exact_mut(data.width())) {
+        for (column, x) in row.iter() {
+            out[column] = x;
+        }
+    }
+    values
 }
 
 fn train(

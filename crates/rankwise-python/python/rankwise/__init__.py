@@ -13,6 +13,7 @@ True
 
 from __future__ import annotations
 
+from rankwise._callbacks import optuna, progress
 from rankwise._compare import Comparison, compare
 from rankwise._evaluate import Evaluation, evaluate, metrics
 from rankwise._experiments import CrossValidation, ExperimentResult, Tuned, cross_validate, run, tune
@@ -35,6 +36,8 @@ __all__ = [
     "learners",
     "load",
     "metrics",
+    "optuna",
+    "progress",
     "read",
     "run",
     "tune",

@@ -102,17 +102,17 @@ def _pandas_column(column: Any) -> np.ndarray:
     kind = getattr(column.dtype, "kind", "O")
     if kind not in "biuf":
         if kind == "O" and not _is_text(column):
-            array = column.to_numpy()
-            _check_objects(array, f"column {column.name!r}")
-            return array.astype(np.float32)
+            objects: np.ndarray = column.to_numpy()
+            _check_objects(objects, f"column {column.name!r}")
+            return objects.astype(np.float32)
         raise ValueError(
             f"column {column.name!r} has values of type {column.dtype}; give numbers, make it a category "
             "(astype('category')), or leave it out"
         )
     with np.errstate(over="ignore"):
-        if isinstance(column.dtype, np.dtype):
-            return column.to_numpy()
-        return column.to_numpy(dtype=np.float32, na_value=np.nan)
+        plain = isinstance(column.dtype, np.dtype)
+        values: np.ndarray = column.to_numpy() if plain else column.to_numpy(dtype=np.float32, na_value=np.nan)
+        return values
 
 
 def _is_text(column: Any) -> bool:

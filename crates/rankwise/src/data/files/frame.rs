@@ -138,7 +138,7 @@ mod tests {
             let batch = frame(vec![("x", array)]);
             read_frame(&batch.schema(), [Ok(batch.clone())]).unwrap_err().to_string()
         };
-        assert!(refused(Arc::new(StringArray::from(vec!["1.5"]))).contains("column \"x\": it holds text"));
+        assert!(refused(Arc::new(StringArray::from(vec!["1.5"]))).contains("column `x`: it holds text"));
         assert!(refused(Arc::new(Float64Array::from(vec![1e300]))).contains("single precision"));
     }
 

@@ -3,7 +3,7 @@
 //! A block of documents goes through a tree together. Its feature values are replaced by their ranks among the
 //! thresholds of the ensemble, a byte each, so that one instruction tests as many documents as a register has bytes:
 //! see [`ranks`](self::ranks), [`sets`](self::sets) and [`lanes`](self::lanes). Trees of very many leaves are walked one step at a time,
-//! several documents at once, and so are the trees of a document or two: see [`walk`](self::walk).
+//! several documents at once, and so are the trees of a few documents: see [`walk`](self::walk).
 
 mod lanes;
 mod ranks;
@@ -24,7 +24,7 @@ const BLOCK: usize = 64;
 const SMALL_BLOCK: usize = 32;
 
 /// Fewer documents than this are walked tree by tree, since a block of them would be mostly empty.
-const FEW: usize = 4;
+const FEW: usize = 6;
 
 /// The compiled form of an ensemble.
 pub(super) struct Compiled {

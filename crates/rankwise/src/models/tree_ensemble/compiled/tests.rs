@@ -13,7 +13,7 @@ const ODD: [f32; 12] =
     [0.0, -0.0, 1.0, -1.0, 0.5, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY, 1e-45, -1e-45, 3.0];
 
 /// Numbers of documents around the edges of blocks.
-const COUNTS: [usize; 14] = [0, 1, 3, 4, 5, 31, 32, 33, 64, 67, 96, 97, 128, 321];
+const COUNTS: [usize; 15] = [0, 1, 3, 5, 6, 7, 31, 32, 33, 64, 67, 96, 97, 128, 321];
 
 #[derive(Clone, Copy)]
 enum TreeKind {

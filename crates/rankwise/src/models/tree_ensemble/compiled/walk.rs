@@ -27,8 +27,8 @@ pub(super) struct Walk {
 struct Node {
     /// A threshold; or, as bits, the place in `sets`.
     threshold: f32,
-    /// The place in `features`.
-    feature: u32,
+    /// The place among the values of a document.
+    value: u32,
     left: u32,
     missing_right: bool,
     tests_categories: bool,
@@ -65,13 +65,11 @@ impl Walk {
                     let threshold =
                         set.map_or(tree.thresholds[node], |_| f32::from_bits(self.sets.len() as u32));
                     self.sets.extend(set.map(<[u32]>::to_vec));
-                    self.nodes[at as usize] = Node {
-                        threshold,
-                        feature: feature as u32,
-                        left,
-                        missing_right: !tree.missing_left[node],
-                        tests_categories: set.is_some(),
-                    };
+                    let (missing_right, tests_categories) = (!tree.missing_left[node], set.is_some());
+                    let as_given = missing_right || tests_categories;
+                    let value = if as_given { feature } else { self.width() + feature } as u32;
+                    self.nodes[at as usize] =
+                        Node { threshold, value, left, missing_right, tests_categories };
                     open.push_back((Child::of(tree.left[node]), left));
                     open.push_back((Child::of(tree.right[node]), left + 1));
                 }
@@ -81,11 +79,11 @@ impl Walk {
 
     /// Adds `count` nodes, which are leaves until they are set.
     fn reserve(&mut self, count: usize) -> u32 {
-        let first = self.nodes.len() as u32;
+        let (first, value) = (self.nodes.len() as u32, self.width() as u32);
         for at in first..first + count as u32 {
             self.nodes.push(Node {
                 threshold: f32::INFINITY,
-                feature: 0,
+                value,
                 left: at,
                 missing_right: false,
                 tests_categories: false,
@@ -95,32 +93,38 @@ impl Walk {
         first
     }
 
-    /// How many values of a document are gathered; at least one, for leaves look at the first.
+    /// How many features are looked at; at least one, for leaves look at the first.
     fn width(&self) -> usize {
         self.features.len().max(1)
     }
 
-    /// The values of each row that are looked at, row after row.
+    /// The values of each row that are looked at, row after row. Each row has them twice: as given, for nodes that send
+    /// missing values right, since a missing value is not below any threshold; then with −∞ for a missing one, for nodes that
+    /// send it left. So walks need not ask whether a value is missing.
     pub(super) fn gather(&self, rows: Rows<'_>, values: &mut Vec<f32>) {
         values.clear();
-        values.resize(rows.len() * self.width(), 0.0);
-        for (row, values) in rows.iter().zip(values.chunks_exact_mut(self.width())) {
+        values.resize(rows.len() * 2 * self.width(), 0.0);
+        for (row, values) in rows.iter().zip(values.chunks_exact_mut(2 * self.width())) {
+            let (given, low) = values.split_at_mut(self.width());
             match row {
                 Row::Dense(all) => {
-                    for (x, &feature) in values.iter_mut().zip(&self.features) {
+                    for (x, &feature) in given.iter_mut().zip(&self.features) {
                         *x = all.get(feature as usize).copied().unwrap_or(0.0);
                     }
                 }
                 Row::Sparse(..) => {
-                    for_each_shared(row, self.features.iter().copied(), |place, x| values[place] = x);
+                    for_each_shared(row, self.features.iter().copied(), |place, x| given[place] = x);
                 }
+            }
+            for (low, x) in low.iter_mut().zip(given) {
+                *low = if x.is_nan() { f32::NEG_INFINITY } else { *x };
             }
         }
     }
 
     /// Adds the values of one tree, for documents gathered, to `sums`.
     pub(super) fn add(&self, tree: usize, values: &[f32], sums: &mut [f64]) {
-        let width = self.width();
+        let width = 2 * self.width();
         for (sums, values) in sums.chunks_mut(WALKS).zip(values.chunks(WALKS * width)) {
             let mut rows = [&values[..width]; WALKS];
             rows.iter_mut().zip(values.chunks_exact(width)).for_each(|(row, values)| *row = values);
@@ -141,7 +145,7 @@ impl Walk {
         out: &mut [f64],
     ) {
         self.gather(rows, values);
-        for (row, score) in values.chunks_exact(self.width()).zip(out) {
+        for (row, score) in values.chunks_exact(2 * self.width()).zip(out) {
             outputs.copy_from_slice(ensemble.base());
             let mut output = 0;
             for roots in self.roots.chunks(WALKS) {
@@ -167,13 +171,14 @@ impl Walk {
             let mut moved = 0;
             for (at, row) in at.iter_mut().zip(rows) {
                 let node = &self.nodes[*at as usize];
-                let x = row[node.feature as usize];
-                let mut right = (x > node.threshold) | (x.is_nan() & node.missing_right);
-                if CATEGORIES && node.tests_categories && !x.is_nan() {
+                let x = row[node.value as usize];
+                let mut left = x <= node.threshold;
+                if CATEGORIES && node.tests_categories {
                     let set = &self.sets[node.threshold.to_bits() as usize];
-                    right = code_of(x).is_none_or(|code| set.binary_search(&code).is_err());
+                    let in_set = code_of(x).is_some_and(|code| set.binary_search(&code).is_ok());
+                    left = if x.is_nan() { !node.missing_right } else { in_set };
                 }
-                let next = node.left + u32::from(right);
+                let next = node.left + u32::from(!left);
                 moved |= next ^ *at;
                 *at = next;
             }
