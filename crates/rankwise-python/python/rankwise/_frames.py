@@ -57,19 +57,12 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: st
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(cells(row, "td") for row in rows)
-    below = f"<caption style=\"caption-side:bottom\">{escape(caption)}</caption>" if caption else ""
-    return f'<table border="0" class="dataframe">{below}<thead>{cells(header, "th")}</thead><tbody>{body}</tbody></table>'
+    below = f"<p>{escape(caption)}</p>" if caption else ""
+    head = cells(header, "th")
+    return f'<table border="0" class="dataframe"><thead>{head}</thead><tbody>{body}</tbody></table>{below}'
 
 
 def wrapped(text: str) -> str:
     from textwrap import fill
 
     return fill(text, WIDTH)
-
-
-def pyplot() -> Any:
-    """matplotlib's `pyplot`."""
-    try:
-        return import_module("matplotlib.pyplot")
-    except ImportError as missing:
-        raise ImportError("plots need matplotlib: pip install 'rankwise[plot]'") from missing
