@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -50,6 +49,8 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
     """A table for notebooks, in the style that they give to tables."""
+    from html import escape
+
     left, right = ' style="text-align:left"', ' style="text-align:right"'
 
     def cells(row: Sequence[str], tag: str) -> str:
