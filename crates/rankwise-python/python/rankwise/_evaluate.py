@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Evaluation(Mapping[str, float]):
+class Evaluation:
     """The values of metrics for every query, and their means.
 
-    It is a mapping from metrics to means: `evaluation["ndcg@10"]`, with any name that the metric has.
+    `evaluation["ndcg@10"]` is the mean of a metric, under any name that it has; `dict(evaluation)` has all means.
     """
 
     #: The metrics, by their canonical names.
@@ -72,6 +72,10 @@ class Evaluation(Mapping[str, float]):
         if len(names) == 1 and names[0] in self.mean:
             return self.mean[names[0]]
         raise KeyError(f"{metric} was not evaluated; there are {', '.join(self.metrics)}")
+
+    def keys(self) -> list[str]:
+        """The metrics."""
+        return list(self.metrics)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)

@@ -158,3 +158,84 @@ def read(
 ) -> Data: ...
 def load(path: _Path, *, first_id: int | None = None) -> Ranker: ...
 def learners() -> list[dict[str, Any]]: ...
+
+# Called by the Python code of the package.
+_Documents = dict[Any, dict[Any, Any]]
+_Conventions = dict[str, Any] | None
+_Found = dict[str, Any]
+
+def evaluate_run(
+    qrels: _Documents,
+    run: _Documents,
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    complete: bool,
+    n_jobs: int | None,
+) -> _Found: ...
+def evaluate_data(
+    data: Data, scores: Any, metrics: str, preset: str, conventions: _Conventions, n_jobs: int | None
+) -> _Found: ...
+def evaluate_arrays(
+    labels: Any,
+    scores: Any,
+    qid: Any,
+    group: Any,
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    n_jobs: int | None,
+) -> _Found: ...
+def compare_runs(
+    qrels: _Documents,
+    names: list[str],
+    runs: list[_Documents],
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    options: dict[str, Any],
+) -> _Found: ...
+def compare_data(
+    data: Data,
+    names: list[str],
+    scores: list[Any],
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    options: dict[str, Any],
+) -> _Found: ...
+def read_trec_run(path: _Path) -> dict[str, dict[str, float]]: ...
+def read_trec_qrels(path: _Path) -> dict[str, dict[str, int]]: ...
+def catalogue() -> dict[str, list[dict[str, Any]]]: ...
+def metric_names(specs: str, preset: str, conventions: _Conventions) -> list[str]: ...
+def run_experiment(
+    path: _Path | None,
+    experiment: dict[str, Any] | None,
+    out: _Path | None,
+    keep_models: bool,
+    fresh: bool,
+    program: _Path,
+    n_jobs: int | None,
+    callbacks: Sequence[_Callback],
+) -> _Found: ...
+def cross_validate(
+    recipe: Recipe,
+    data: Data,
+    cv: Any,
+    metrics: str | None,
+    preset: str,
+    conventions: _Conventions,
+    n_jobs: int | None,
+    callbacks: Sequence[_Callback],
+) -> _Found: ...
+def tune(
+    recipe: Recipe,
+    data: Data,
+    grid: dict[str, Any],
+    valid: Data | None,
+    folds: int,
+    method: str,
+    draws: int,
+    n_jobs: int | None,
+    callbacks: Sequence[_Callback],
+) -> _Found: ...
