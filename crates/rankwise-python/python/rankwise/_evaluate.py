@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Evaluation(Mapping[str, float]):
+class Evaluation:
     """The values of metrics for every query, and their means.
 
-    It is a mapping from metrics to means: `evaluation["ndcg@10"]`, with any name that the metric has.
+    `evaluation["ndcg@10"]` is a mean, by any name that the metric has; `dict(evaluation)` has all of them.
+
+    >>> import rankwise as rw
+    >>> found = rw.evaluate([2, 0, 1, 0], [0.9, 0.1, 0.2, 0.3], "map,p@1", qid=["a", "a", "b", "b"])
+    >>> found["AP"], dict(found)
+    (0.75, {'map': 0.75, 'p@1': 0.5})
+    >>> found.values
+    array([[1. , 1. ],
+           [0.5, 0. ]])
     """
 
     #: The metrics, by their canonical names.
@@ -72,6 +80,20 @@ class Evaluation(Mapping[str, float]):
         if len(names) == 1 and names[0] in self.mean:
             return self.mean[names[0]]
         raise KeyError(f"{metric} was not evaluated; there are {', '.join(self.metrics)}")
+
+    def __contains__(self, metric: object) -> bool:
+        try:
+            return isinstance(metric, str) and self[metric] is not None
+        except KeyError:
+            return False
+
+    def keys(self) -> list[str]:
+        """The metrics, by their canonical names."""
+        return self.metrics
+
+    def items(self) -> list[tuple[str, float]]:
+        """The metrics and their means."""
+        return list(self.mean.items())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)

@@ -158,3 +158,83 @@ def read(
 ) -> Data: ...
 def load(path: _Path, *, first_id: int | None = None) -> Ranker: ...
 def learners() -> list[dict[str, Any]]: ...
+
+# What the package's own modules call. Results are dictionaries that `Evaluation`, `Comparison` and others wrap.
+_Conventions = dict[str, Any] | None
+_Judged = dict[Any, dict[Any, Any]]
+
+def evaluate_run(
+    qrels: _Judged,
+    run: _Judged,
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    complete: bool,
+    n_jobs: int | None,
+) -> dict[str, Any]: ...
+def evaluate_data(
+    data: Data, scores: Any, metrics: str, preset: str, conventions: _Conventions, n_jobs: int | None
+) -> dict[str, Any]: ...
+def evaluate_arrays(
+    labels: Any,
+    scores: Any,
+    qid: Any,
+    group: Any,
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    n_jobs: int | None,
+) -> dict[str, Any]: ...
+def compare_runs(
+    qrels: _Judged,
+    names: Sequence[str],
+    runs: Sequence[_Judged],
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    options: dict[str, Any],
+) -> dict[str, Any]: ...
+def compare_data(
+    data: Data,
+    names: Sequence[str],
+    scores: Sequence[Any],
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    options: dict[str, Any],
+) -> dict[str, Any]: ...
+def read_trec_run(path: _Path) -> dict[str, dict[str, float]]: ...
+def read_trec_qrels(path: _Path) -> dict[str, dict[str, float]]: ...
+def catalogue() -> dict[str, list[dict[str, Any]]]: ...
+def metric_names(specs: str, preset: str, conventions: _Conventions) -> list[str]: ...
+def run_experiment(
+    path: _Path | None,
+    experiment: dict[str, Any] | None,
+    out: _Path | None,
+    keep_models: bool,
+    fresh: bool,
+    program: _Path,
+    n_jobs: int | None,
+    callbacks: Sequence[_Callback],
+) -> dict[str, Any]: ...
+def cross_validate(
+    recipe: Recipe,
+    data: Data,
+    cv: int | Sequence[tuple[Sequence[int], Sequence[int]]],
+    metrics: str | None,
+    preset: str,
+    conventions: _Conventions,
+    n_jobs: int | None,
+    callbacks: Sequence[_Callback],
+) -> dict[str, Any]: ...
+def tune(
+    recipe: Recipe,
+    data: Data,
+    grid: dict[str, Any],
+    valid: Data | None,
+    folds: int,
+    method: str,
+    draws: int,
+    n_jobs: int | None,
+    callbacks: Sequence[_Callback],
+) -> dict[str, Any]: ...
