@@ -163,8 +163,10 @@ def test_numpy_scalars_and_none_are_parameters():
     recipe = rw.Recipe("lambda-mart", learning_rate=np.float32(0.5), iterations=np.int64(7), num_leaves=None)
     assert (recipe.parameters["learning_rate"], recipe.parameters["iterations"]) == (0.5, 7)
     assert recipe.parameters["num_leaves"] == 16
-    with pytest.raises(TypeError, match="learning_rate is a value of type dict"):
+    with pytest.raises(ValueError, match="`learning_rate` of lambda-mart is {}; it must be a number"):
         rw.Recipe("lambda-mart", learning_rate={})
+    with pytest.raises(TypeError, match="learning_rate is a value of type object"):
+        rw.Recipe("lambda-mart", learning_rate=object())
 
 
 def test_notes_go_to_logging(small, caplog):

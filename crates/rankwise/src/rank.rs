@@ -151,6 +151,11 @@ pub struct Sorter {
 }
 
 impl Sorter {
+    /// The ranking made last.
+    pub fn ranking(&self) -> &Ranking {
+        &self.ranking
+    }
+
     /// Ranks the first `scores.len()` documents of a query. No score may be NaN.
     ///
     /// Only [`Ties::Worst`] uses `labels`. [`Ties::DocId`] needs [`rank_with_ids`](Self::rank_with_ids) and is treated

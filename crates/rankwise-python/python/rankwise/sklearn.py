@@ -367,8 +367,8 @@ def _with_parameters(
         _Parameters.__init__(self, **given)
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    others = inspect.Parameter("other_names", inspect.Parameter.VAR_KEYWORD)
-    __init__.__signature__ = inspect.Signature([own, *keywords, others])  # type: ignore[attr-defined]
+    # scikit-learn takes every name in the signature for a parameter, so the other names are not there.
+    __init__.__signature__ = inspect.Signature([own, *keywords])  # type: ignore[attr-defined]
     body = {"__module__": __name__, "__init__": __init__, "_defaults": all_defaults, "_aliases": aliases}
     return type(name, (base,), body | namespace)
 

@@ -250,10 +250,13 @@ impl Lambda {
 impl QueryLoss for Lambda {
     fn value_and_gradient(&self, query: ScoredQuery<'_>, gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        let Some(mut ranked) = RankedQuery::new(self, query, None) else { return 0.0 };
-        let sums = ranked.sums();
-        ranked.scatter(&sums.gradient, sums.scale * self.settings.sigma, gradient);
-        sums.scale * ranked.loss()
+        let mut ranked = RankedQuery::new(self);
+        if !ranked.rank(query, None) {
+            return 0.0;
+        }
+        let scale = ranked.add_up();
+        ranked.scatter_gradient(scale, gradient);
+        scale * ranked.loss()
     }
 
     fn curvature(&self, query: ScoredQuery<'_>, curvature: &mut [f64]) {
@@ -261,12 +264,23 @@ impl QueryLoss for Lambda {
     }
 
     fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
-        gradient.fill(0.0);
-        curvature.fill(0.0);
-        let Some(mut ranked) = RankedQuery::new(self, query, None) else { return };
-        let (sums, sigma) = (ranked.sums(), self.settings.sigma);
-        ranked.scatter(&sums.gradient, sums.scale * sigma, gradient);
-        ranked.scatter(&sums.curvature, sums.scale * sigma * sigma, curvature);
+        self.newton_each(&[query], gradient, curvature);
+    }
+
+    fn newton_each(&self, queries: &[ScoredQuery<'_>], gradients: &mut [f64], curvatures: &mut [f64]) {
+        gradients.fill(0.0);
+        curvatures.fill(0.0);
+        let mut ranked = RankedQuery::new(self);
+        let mut start = 0;
+        for query in queries {
+            let own = start..start + query.scores.len();
+            start = own.end;
+            if ranked.rank(*query, None) {
+                let scale = ranked.add_up();
+                ranked.scatter_gradient(scale, &mut gradients[own.clone()]);
+                ranked.scatter_curvature(scale, &mut curvatures[own]);
+            }
+        }
     }
 
     fn has_signal(&self, labels: &[f32]) -> bool {
@@ -294,9 +308,12 @@ impl Reweighted for Lambda {
         gradient: &mut [f64],
     ) -> f64 {
         gradient.fill(0.0);
-        let Some(mut ranked) = RankedQuery::new(self, query, Some(anchor)) else { return 0.0 };
-        let sums = ranked.sums();
-        ranked.scatter(&sums.gradient, self.settings.sigma, gradient);
+        let mut ranked = RankedQuery::new(self);
+        if !ranked.rank(query, Some(anchor)) {
+            return 0.0;
+        }
+        ranked.add_up();
+        ranked.scatter_gradient(1.0, gradient);
         ranked.loss()
     }
 }

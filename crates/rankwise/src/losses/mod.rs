@@ -126,6 +126,22 @@ pub trait QueryLoss: Send + Sync {
         self.curvature(query, curvature);
     }
 
+    /// [`newton`](Self::newton) for several queries, whose documents follow each other in `gradients` and `curvatures`. A loss
+    /// that needs memory for a query should override this method and use it again for the next one.
+    fn newton_each(
+        &self,
+        queries: &[ScoredQuery<'_>],
+        mut gradients: &mut [f64],
+        mut curvatures: &mut [f64],
+    ) {
+        for query in queries {
+            let (gradient, rest) = gradients.split_at_mut(query.scores.len());
+            let (curvature, others) = curvatures.split_at_mut(query.scores.len());
+            self.newton(*query, gradient, curvature);
+            (gradients, curvatures) = (rest, others);
+        }
+    }
+
     /// Whether a query with these labels can contribute to training. If not, its loss is 0 at any scores.
     fn has_signal(&self, labels: &[f32]) -> bool;
 
@@ -213,6 +229,10 @@ impl<L: QueryLoss + ?Sized> QueryLoss for Box<L> {
 
     fn newton(&self, query: ScoredQuery<'_>, gradient: &mut [f64], curvature: &mut [f64]) {
         (**self).newton(query, gradient, curvature);
+    }
+
+    fn newton_each(&self, queries: &[ScoredQuery<'_>], gradients: &mut [f64], curvatures: &mut [f64]) {
+        (**self).newton_each(queries, gradients, curvatures);
     }
 
     fn has_signal(&self, labels: &[f32]) -> bool {

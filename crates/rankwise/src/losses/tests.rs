@@ -89,6 +89,35 @@ fn newton_agrees_with_gradient_and_curvature() {
     }
 }
 
+/// Several queries at once give what they give one by one: nothing is left over from the query before. They come in
+/// descending and ascending size, with some that have no pairs.
+#[test]
+fn several_queries_at_once_agree_with_one_by_one() {
+    for entry in LOSSES {
+        let loss = (entry.make)();
+        let sizes = [9, 1, 8, 2, 17, 3, 33, 16, 2, 7];
+        let mut given: Vec<(Vec<f32>, Vec<f64>)> =
+            sizes.iter().zip(1..).map(|(&n, seed)| random_query(seed, n)).collect();
+        given[2].0.fill(1.0);
+        // Too wide a range for one exponential per document.
+        given[4].1.iter_mut().for_each(|score| *score *= 1e3);
+        let queries: Vec<ScoredQuery<'_>> =
+            given.iter().map(|(labels, scores)| ScoredQuery { labels, scores, seed: 7 }).collect();
+        let total: usize = sizes.iter().sum();
+        let (mut gradients, mut curvatures) = (vec![f64::NAN; total], vec![f64::NAN; total]);
+        loss.newton_each(&queries, &mut gradients, &mut curvatures);
+        let mut start = 0;
+        for query in queries {
+            let n = query.scores.len();
+            let (mut gradient, mut curvature) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+            loss.newton(query, &mut gradient, &mut curvature);
+            assert_eq!(gradient, gradients[start..start + n], "{}", entry.card.name);
+            assert_eq!(curvature, curvatures[start..start + n], "{}", entry.card.name);
+            start += n;
+        }
+    }
+}
+
 #[test]
 fn huge_scores_stay_finite() {
     for entry in LOSSES {

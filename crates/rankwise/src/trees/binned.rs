@@ -5,7 +5,7 @@
 //! whose tables fit the first-level cache. Splitting a leaf by one feature reads them column by column. Sparse data
 //! stores only the codes that differ from the code of 0, row by row.
 
-use super::bins::{FeatureBins, MAX_BINS, sampled};
+use super::bins::{Coder, FeatureBins, MAX_BINS, sampled};
 use super::bundles::{Bundles, Part};
 use super::categories;
 use super::prefetch::prefetch;
@@ -14,6 +14,9 @@ use crate::parallel;
 
 /// The number of bundles in a block.
 pub(super) const BLOCK: usize = 8;
+
+/// The number of values in a cache line.
+const LINE: usize = 16;
 
 /// Sparse rows stay sparse if the fraction of non-zero values is below this: they then take less memory than one byte
 /// per value.
@@ -191,9 +194,13 @@ impl Binned {
 }
 
 /// Columns are read sixteen at a time, which is one cache line of a row. Many threads would need much memory for that, so
-/// they read four at a time.
+/// they read fewer at a time.
 fn cut_dense(values: &[f32], width: usize, max_bins: usize) -> Vec<FeatureBins> {
-    let together = if rayon::current_num_threads() <= 4 { 16 } else { 4 };
+    let together = match rayon::current_num_threads() {
+        0..=4 => 16,
+        5..=8 => 4,
+        _ => 2,
+    };
     /// Rows that are loaded ahead: the processor does not foresee such large steps by itself.
     const AHEAD: usize = 32;
     let rows = values.len().checked_div(width).unwrap_or(0);
@@ -242,43 +249,89 @@ fn cut_sparse(
         }
     }
     let taken = sampled(rows).len();
-    let cut = |(mut column, missing): (Vec<f32>, bool)| {
-        column.resize(taken, 0.0);
-        FeatureBins::of(column, missing, max_bins)
+    let cut = |(column, missing): (Vec<f32>, bool)| {
+        let zeros = taken - column.len();
+        FeatureBins::with_zeros(column, zeros, missing, max_bins)
     };
     parallel::map(by_column.into_iter().zip(missing), cut)
 }
 
 fn dense_codes(features: &[Feature], data: &Dataset) -> Codes {
     let bundles = Bundles::of(&features.iter().map(|feature| feature.bins.codes()).collect::<Vec<_>>());
-    let (chunk, blocks) = (1 << 10, bundles.list.len().div_ceil(BLOCK));
+    let blocks = bundles.list.len().div_ceil(BLOCK);
     let mut rows = vec![[0; BLOCK]; data.len() * blocks];
-    parallel::for_each(rows.chunks_mut(chunk * blocks.max(1)).enumerate(), |(c, rows)| {
-        for (at, bundle) in bundles.list.iter().enumerate() {
-            for Part { feature, unit, .. } in &bundle.parts {
-                let (coder, column) = (features[*feature].bins.coder(), features[*feature].column);
-                for (i, codes) in rows.chunks_exact_mut(blocks).enumerate() {
-                    let code = coder.code(data.row(c * chunk + i).get(column));
-                    codes[at / BLOCK][at % BLOCK] += *unit as u8 * code;
-                }
-            }
+    let mut columns = vec![vec![0; data.len()]; bundles.list.len()];
+    match &data.parts().features {
+        Features::Dense { width, values } => {
+            let value = |row: usize, column: usize| values[row * width + column];
+            let ahead = |row: usize| {
+                let row = values.get(row * width..).unwrap_or_default();
+                row[..row.len().min(*width)].iter().step_by(LINE).for_each(prefetch);
+            };
+            encode(features, &bundles, value, ahead, &mut rows, &mut columns);
         }
-    });
-    let columns_of = |block: usize| {
-        let lanes = BLOCK.min(bundles.list.len() - block * BLOCK);
-        let mut columns = vec![Vec::with_capacity(data.len()); lanes];
-        for codes in rows.iter().skip(block).step_by(blocks) {
-            columns.iter_mut().zip(codes).for_each(|(column, &code)| column.push(code));
+        Features::Sparse { .. } => {
+            let value = |row: usize, column: usize| data.row(row).get(column);
+            encode(features, &bundles, value, |_| (), &mut rows, &mut columns);
         }
-        columns
-    };
-    let columns = parallel::flat_map(0..blocks, columns_of);
+    }
     let wide = features.iter().enumerate().filter(|(_, feature)| feature.bins.is_wide());
     let wide = parallel::map(wide, |(place, feature)| {
         let codes = (0..data.len()).map(|row| feature.bins.code(data.row(row).get(feature.column)));
         (place, codes.collect::<Vec<u16>>())
     });
     Codes::Dense { bundles, rows, blocks, columns, wide }
+}
+
+/// Writes the codes of all documents, both row by row and bundle by bundle. `value` gives the value of a document in a
+/// column, and `ahead` prefetches a document.
+fn encode(
+    features: &[Feature],
+    bundles: &Bundles,
+    value: impl Fn(usize, usize) -> f32 + Sync,
+    ahead: impl Fn(usize) + Sync,
+    rows: &mut [[u8; BLOCK]],
+    columns: &mut [Vec<u8>],
+) {
+    /// Documents per task.
+    const TASK: usize = 1 << 10;
+    /// Documents whose values stay in the first-level cache while their columns are encoded.
+    const NEAR: usize = 1 << 6;
+    let parts: Vec<Vec<(u8, usize, Coder<'_>)>> = bundles
+        .list
+        .iter()
+        .map(|bundle| {
+            let parts = bundle.parts.iter().map(|Part { feature, unit, .. }| {
+                let Feature { column, bins, .. } = &features[*feature];
+                (*unit as u8, *column, bins.coder())
+            });
+            parts.collect()
+        })
+        .collect();
+    let blocks = bundles.list.len().div_ceil(BLOCK);
+    let mut rests: Vec<&mut [u8]> = columns.iter_mut().map(Vec::as_mut_slice).collect();
+    let tasks = rows.chunks_mut(TASK * blocks.max(1)).map(|rows| {
+        let count = rows.len() / blocks;
+        let columns = rests.iter_mut().map(|rest| rest.split_off_mut(..count).expect("a code for each row"));
+        (rows, columns.collect::<Vec<&mut [u8]>>())
+    });
+    parallel::for_each(tasks.enumerate(), |(task, (rows, mut columns))| {
+        for (near, rows) in rows.chunks_mut(NEAR * blocks).enumerate() {
+            let first = near * NEAR;
+            for (at, (parts, column)) in parts.iter().zip(&mut columns).enumerate() {
+                let column = &mut column[first..][..rows.len() / blocks];
+                ahead(task * TASK + first + NEAR + at);
+                for (unit, from, coder) in parts {
+                    for (i, code) in column.iter_mut().enumerate() {
+                        *code += unit * coder.code(value(task * TASK + first + i, *from));
+                    }
+                }
+                for (codes, &code) in rows.chunks_exact_mut(blocks).zip(column.iter()) {
+                    codes[at / BLOCK][at % BLOCK] = code;
+                }
+            }
+        }
+    });
 }
 
 /// The codes of a feature that is in no bundle.

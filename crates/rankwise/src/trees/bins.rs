@@ -30,14 +30,26 @@ pub struct FeatureBins {
 impl FeatureBins {
     /// Bins a feature by values in any order; missing ones (NaN) are ignored. `missing` tells whether any document,
     /// sampled or not, lacks the value.
-    pub fn of(mut values: Vec<f32>, missing: bool, max_bins: usize) -> FeatureBins {
-        let given = values.len();
-        values.retain(|x| !x.is_nan());
-        let runs = runs(&values);
+    pub fn of(values: Vec<f32>, missing: bool, max_bins: usize) -> FeatureBins {
+        FeatureBins::with_zeros(values, 0, missing, max_bins)
+    }
+
+    /// The same with `zeros` more values that are 0.
+    pub(super) fn with_zeros(values: Vec<f32>, zeros: usize, missing: bool, max_bins: usize) -> FeatureBins {
+        let given = values.len() + zeros;
+        let keys: Vec<u32> = values.into_iter().filter(|x| !x.is_nan()).map(sortable).collect();
+        let absent = given - zeros - keys.len();
+        let runs = runs(keys, zeros);
         let uppers = uppers(&runs, max_bins.clamp(1, MAX_WIDE_BINS));
         let mut counts = vec![0; uppers.len() + 1];
-        counts[uppers.len()] = given - values.len();
-        runs.iter().for_each(|&(x, count)| counts[uppers.partition_point(|&upper| upper < x)] += count);
+        counts[uppers.len()] = absent;
+        let mut bin = 0;
+        for (x, count) in runs {
+            while bin < uppers.len() && uppers[bin] < x {
+                bin += 1;
+            }
+            counts[bin] += count;
+        }
         let rest = given - counts.into_iter().max().unwrap_or(0);
         FeatureBins { uppers, missing, rest, categories: None }
     }
@@ -137,13 +149,20 @@ pub(super) fn sampled(rows: usize) -> impl ExactSizeIterator<Item = usize> {
     (0..taken).map(move |i| (i as u128 * rows as u128 / taken as u128) as usize)
 }
 
-/// The distinct values in ascending order, with the number of occurrences of each.
-fn runs(values: &[f32]) -> Vec<(f32, usize)> {
-    let mut keys: Vec<u32> = values.iter().map(|&x| sortable(x)).collect();
-    let counts = counts_of_few(&keys).unwrap_or_else(|| {
+/// The distinct values in ascending order, with the number of occurrences of each, by their keys and the number of further
+/// zeros.
+fn runs(mut keys: Vec<u32>, zeros: usize) -> Vec<(f32, usize)> {
+    let mut counts = counts_of_few(&keys).unwrap_or_else(|| {
         sort_keys(&mut keys);
         keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
     });
+    if zeros > 0 {
+        let zero = sortable(0.0);
+        match counts.binary_search_by_key(&zero, |(key, _)| *key) {
+            Ok(at) => counts[at].1 += zeros,
+            Err(at) => counts.insert(at, (zero, zeros)),
+        }
+    }
     counts.into_iter().map(|(key, count)| (from_sortable(key), count)).collect()
 }
 
@@ -151,6 +170,9 @@ fn runs(values: &[f32]) -> Vec<(f32, usize)> {
 /// hash table is then several times faster than sorting.
 fn counts_of_few(keys: &[u32]) -> Option<Vec<(u32, usize)>> {
     const SLOTS: usize = 1 << 10;
+    if keys.len() < SLOTS {
+        return None;
+    }
     let mut slots = vec![(0u32, 0usize); SLOTS];
     let mut distinct = 0;
     for &key in keys {
@@ -293,6 +315,23 @@ mod tests {
         assert_eq!(bins.value_bins(), 20);
     }
 
+    /// Zeros that are only counted give the same bins as zeros that are listed.
+    #[test]
+    fn counted_zeros_are_zeros() {
+        let mut random = rng::stream(7, &[]);
+        for (stored, zeros) in [(0, 50), (1, 0), (3, 100), (40, 2000), (3000, 5), (5000, 20_000)] {
+            let mut value = || (random.random_range(-40..60) as f32 * 0.37).powi(3);
+            let mut stored: Vec<f32> = (0..stored).map(|_| value()).collect();
+            stored.iter_mut().step_by(7).for_each(|x| *x = f32::NAN);
+            let mut listed = stored.clone();
+            listed.resize(listed.len() + zeros, 0.0);
+            for bins in [2, 16, 255] {
+                let counted = FeatureBins::with_zeros(stored.clone(), zeros, true, bins);
+                assert_eq!(counted, FeatureBins::of(listed.clone(), true, bins));
+            }
+        }
+    }
+
     #[test]
     fn bounds_lie_between_neighbouring_values() {
         for (low, high) in
@@ -309,7 +348,8 @@ mod tests {
         let mut values: Vec<f32> =
             (0..5000).map(|_| f32::from_bits(random.random())).filter(|x| x.is_finite()).collect();
         values.extend([f32::MAX, -f32::MAX, 0.0, 0.0]);
-        let sorted: Vec<f32> = runs(&values).iter().flat_map(|&(x, n)| vec![x; n]).collect();
+        let keys = values.iter().map(|&x| sortable(x)).collect();
+        let sorted: Vec<f32> = runs(keys, 0).iter().flat_map(|&(x, n)| vec![x; n]).collect();
         values.sort_by(f32::total_cmp);
         assert_eq!(sorted, values);
     }

@@ -233,7 +233,7 @@ pub(super) struct Tables {
     /// Whether anything was added.
     is_used: bool,
     /// The codes of a chunk of documents, block by block.
-    codes: Vec<[u8; BLOCK]>,
+    codes: Vec<[[u8; BLOCK]; STRIDE]>,
     /// The gradients of these documents.
     gradients: Vec<GradientSums>,
 }
@@ -261,7 +261,7 @@ impl Tables {
     /// Makes room for the blocks in `wanted`, and sets the sums that they use to 0.
     fn clear(&mut self, bundles: &Bundles, wanted: Range<usize>) {
         self.tables.resize(wanted.len(), [[GradientSums::default(); ROOM]; BLOCK]);
-        self.codes.resize(wanted.len() * STRIDE, [0; BLOCK]);
+        self.codes.resize(wanted.len(), [[0; BLOCK]; STRIDE]);
         self.gradients.resize(CHUNK, GradientSums::default());
         let rooms = self.tables.iter_mut().flatten();
         for (room, bundle) in rooms.zip(bundles.list.iter().skip(wanted.start * BLOCK)) {
@@ -278,20 +278,24 @@ impl Tables {
         while let Some(chunk) = chunks.next() {
             self.gather(all, chunk, gradients);
             let next = chunks.peek().copied().unwrap_or_default();
-            let gradients = &self.gradients[..chunk.len()];
-            let blocks = self.tables.iter_mut().zip(self.codes.chunks_exact(STRIDE));
-            for (at, (table, codes)) in blocks.enumerate() {
-                let documents = codes.iter().zip(gradients);
-                if at % BLOCKS_PER_LINE == 0 {
+            let (here, blocks) = (&self.gradients[..chunk.len()], self.tables.len());
+            for (at, (table, codes)) in self.tables.iter_mut().zip(&self.codes).enumerate() {
+                // A row starts anywhere in a line, so its last block may be in one line more.
+                if at % BLOCKS_PER_LINE == 0 || at + 1 == blocks {
                     let block = self.wanted.start + at;
-                    for (i, (codes, &gradient)) in documents.enumerate() {
+                    add_chunk(table, codes, here, |i| {
                         if let Some(&row) = next.get(i) {
                             prefetch(&all.rows[row as usize * all.blocks + block]);
                         }
-                        add_document(table, *codes, gradient);
-                    }
+                    });
+                } else if at == 1 {
+                    add_chunk(table, codes, here, |i| {
+                        if let Some(&row) = next.get(i) {
+                            prefetch(&gradients[row as usize]);
+                        }
+                    });
                 } else {
-                    documents.for_each(|(codes, &gradient)| add_document(table, *codes, gradient));
+                    add_chunk(table, codes, here, |_| ());
                 }
             }
         }
@@ -303,10 +307,24 @@ impl Tables {
         for (i, &row) in chunk.iter().enumerate() {
             self.gradients[i] = gradients[row as usize];
             let row = &all.rows[row as usize * all.blocks..][self.wanted.clone()];
-            for (at, of_row) in row.iter().enumerate() {
-                self.codes[at * STRIDE + i] = *of_row;
+            for (codes, of_row) in self.codes.iter_mut().zip(row) {
+                codes[i] = *of_row;
             }
         }
+    }
+}
+
+/// Adds a chunk of documents to the sums of a block; `ahead` is called with the place of each, to prefetch something.
+#[inline(always)]
+fn add_chunk(
+    table: &mut Table,
+    codes: &[[u8; BLOCK]; STRIDE],
+    gradients: &[GradientSums],
+    ahead: impl Fn(usize),
+) {
+    for (i, (codes, &gradient)) in codes.iter().zip(gradients).enumerate() {
+        ahead(i);
+        add_document(table, *codes, gradient);
     }
 }
 

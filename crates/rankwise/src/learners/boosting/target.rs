@@ -6,6 +6,10 @@ use crate::learners::CustomGradients;
 use crate::losses::{QueryLoss, ScoredQuery};
 use crate::parallel;
 use crate::rng;
+use std::ops::Range;
+
+/// The minimum number of documents in a task of its own.
+const DOCUMENTS: usize = 256;
 
 /// A loss of the outputs of all documents.
 pub(super) trait Target: Sync {
@@ -39,17 +43,25 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
         slopes: &mut [Vec<f64>],
         curvatures: &mut [Vec<f64>],
     ) -> Result<()> {
-        let slopes = by_query(self.data, &mut slopes[0]);
-        let curvatures = by_query(self.data, &mut curvatures[0]);
-        parallel::for_each(slopes.into_iter().zip(curvatures).enumerate(), |(q, (slopes, curvatures))| {
-            let query = self.data.query(q);
-            let seed = rng::derive(self.seed, &[q as u64, round]);
-            let scored = ScoredQuery { labels: query.labels(), scores: &scores[0][query.range()], seed };
-            self.loss.newton(scored, slopes, curvatures);
-            stand_in(slopes, curvatures);
-            let weight = query.weight();
-            if weight != 1.0 {
-                slopes.iter_mut().chain(curvatures).for_each(|x| *x *= weight);
+        let blocks = blocks(self.data);
+        let slopes = split(&blocks, self.data, &mut slopes[0]);
+        let curvatures = split(&blocks, self.data, &mut curvatures[0]);
+        parallel::for_each(blocks.into_iter().zip(slopes.into_iter().zip(curvatures)), |(block, both)| {
+            let (slopes, curvatures) = both;
+            let scored = block.clone().map(|q| {
+                let (query, seed) = (self.data.query(q), rng::derive(self.seed, &[q as u64, round]));
+                ScoredQuery { labels: query.labels(), scores: &scores[0][query.range()], seed }
+            });
+            self.loss.newton_each(&scored.collect::<Vec<_>>(), slopes, curvatures);
+            let start = self.data.bounds()[block.start];
+            for query in block.map(|q| self.data.query(q)) {
+                let own = query.range().start - start..query.range().end - start;
+                let (slopes, curvatures) = (&mut slopes[own.clone()], &mut curvatures[own]);
+                stand_in(slopes, curvatures);
+                let weight = query.weight();
+                if weight != 1.0 {
+                    slopes.iter_mut().chain(curvatures).for_each(|x| *x *= weight);
+                }
             }
         });
         Ok(())
@@ -80,6 +92,18 @@ impl Target for OwnGradients<'_> {
     }
 }
 
+/// Consecutive queries with at least [`DOCUMENTS`] documents together, except for the last.
+fn blocks(data: &Dataset) -> Vec<Range<usize>> {
+    let (mut blocks, mut start) = (Vec::new(), 0);
+    for (q, query) in data.queries().enumerate() {
+        if query.range().end - data.bounds()[start] >= DOCUMENTS || q + 1 == data.query_count() {
+            blocks.push(start..q + 1);
+            start = q + 1;
+        }
+    }
+    blocks
+}
+
 /// A hinge has no curvature. With |g| in its place, the value of a leaf is the normalised sum of its
 /// documents' gradients, between −1 and 1, whatever the scale of the loss.
 fn stand_in(slopes: &[f64], curvatures: &mut [f64]) {
@@ -89,12 +113,17 @@ fn stand_in(slopes: &[f64], curvatures: &mut [f64]) {
 }
 
 /// An array of all documents, split by query.
-pub(super) fn by_query<'a>(data: &Dataset, mut whole: &'a mut [f64]) -> Vec<&'a mut [f64]> {
-    data.queries()
-        .map(|query| {
-            let (piece, rest) = std::mem::take(&mut whole).split_at_mut(query.len());
-            whole = rest;
-            piece
-        })
-        .collect()
+pub(super) fn by_query<'a>(data: &Dataset, whole: &'a mut [f64]) -> Vec<&'a mut [f64]> {
+    split(&(0..data.query_count()).map(|q| q..q + 1).collect::<Vec<_>>(), data, whole)
+}
+
+/// An array of all documents, split by blocks of queries.
+fn split<'a>(blocks: &[Range<usize>], data: &Dataset, mut whole: &'a mut [f64]) -> Vec<&'a mut [f64]> {
+    let pieces = blocks.iter().map(|block| {
+        let documents = data.bounds()[block.end] - data.bounds()[block.start];
+        let (piece, rest) = std::mem::take(&mut whole).split_at_mut(documents);
+        whole = rest;
+        piece
+    });
+    pieces.collect()
 }

@@ -10,10 +10,10 @@
 //! Sums over a row use a fixed number of lanes, so the result is the same for any vector width.
 
 use super::swaps::Swaps;
-use super::{Lambda, LambdaMetric, ScoredQuery};
+use super::{Lambda, LambdaMetric, QueryLoss, ScoredQuery};
 use crate::losses::odds::ln;
-use crate::rank::{RankRule, Ranking, Sorter, Ties};
-use crate::sums::{LANES, add_up, total};
+use crate::rank::{RankRule, Sorter, Ties};
+use crate::sums::{LANES, add_up};
 use pulp::{Arch, NullaryFnOnce};
 
 /// The largest range of σ·s for which one exponential per document is enough. Beyond it, the ratios would lose
@@ -25,10 +25,11 @@ const LONG: usize = 2000;
 /// Rows between two looks at the request to stop.
 const ROWS: usize = 64;
 
-/// A query in the order of its ranking; columns are padded to a multiple of [`LANES`], where rows start.
+/// A query in the order of its ranking; columns are padded to a multiple of [`LANES`], where rows start. The memory serves
+/// one query after the other.
 pub(super) struct RankedQuery<'a> {
     loss: &'a Lambda,
-    ranking: Ranking,
+    sorter: Sorter,
     /// The gains of the documents; not padded.
     gains: Vec<f64>,
     scores: Vec<f64>,
@@ -41,65 +42,94 @@ pub(super) struct RankedQuery<'a> {
     is_scaled: bool,
     /// `μ(v_d − v_{d+1})` of LambdaLoss for differences in rank d from 0; empty for LambdaRank.
     near: Vec<f64>,
+    swaps: Swaps,
+    /// ΔZ of a row.
+    changes: Vec<f64>,
+    sums: LambdaSums,
+    columns: Columns,
 }
 
 /// Sums over the pairs of a query, in the order of its ranking.
-pub(super) struct LambdaSums {
+#[derive(Default)]
+struct LambdaSums {
     /// `Σ ±ρ|ΔZ|`: the gradient without the factors σ and scale.
-    pub gradient: Vec<f64>,
+    gradient: Vec<f64>,
     /// `Σ ρ(1−ρ)|ΔZ|`: the curvature without the factors σ² and scale.
-    pub curvature: Vec<f64>,
-    /// The factor that normalises all pairs of the query.
-    pub scale: f64,
+    curvature: Vec<f64>,
 }
 
 impl<'a> RankedQuery<'a> {
-    /// The query, ranked by its scores or by those of `anchor`. `None` if it has no pairs.
-    pub(super) fn new(loss: &'a Lambda, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> Option<Self> {
-        let ranking = match anchor {
-            Some(anchor) => worst_first(anchor, query.labels),
-            None => Ranking::by_scores(query.scores),
-        };
-        let order = ranking.order();
-        let mut gains: Vec<f64> = order.iter().map(|&d| loss.gain_of(query.labels[d as usize])).collect();
-        if gains.iter().all(|gain| *gain == gains[0]) {
-            return None;
+    /// Memory for the queries of a loss.
+    pub(super) fn new(loss: &'a Lambda) -> Self {
+        RankedQuery {
+            loss,
+            sorter: Sorter::default(),
+            gains: Vec::new(),
+            scores: Vec::new(),
+            powers: Vec::new(),
+            is_wide: false,
+            damping: [1.0, 0.0],
+            is_scaled: false,
+            near: Vec::new(),
+            swaps: Swaps::default(),
+            changes: Vec::new(),
+            sums: LambdaSums::default(),
+            columns: Columns::default(),
         }
+    }
+
+    /// Takes a query, ranked by its scores or by those of `anchor`. Returns whether it has pairs.
+    pub(super) fn rank(&mut self, query: ScoredQuery<'_>, anchor: Option<&[f64]>) -> bool {
+        let loss = self.loss;
+        if !loss.has_signal(query.labels) {
+            return false;
+        }
+        // A linear model ties documents with the same features. With the worst first, documents that are exchanged have
+        // the same label, so the order of the file does not matter.
+        let ties = if anchor.is_some() { Ties::Worst } else { Ties::Average };
+        let rule = RankRule { ties, ..RankRule::default() };
+        let order = self.sorter.rank(anchor.unwrap_or(query.scores), query.labels, rule).order();
+        self.gains.clear();
+        self.gains.extend(order.iter().map(|&d| loss.gain_of(query.labels[d as usize])));
         let total = match loss.settings.metric {
             LambdaMetric::Ndcg => loss.dcg.ideal(query.labels),
-            LambdaMetric::Map => gains.iter().sum(),
+            LambdaMetric::Map => self.gains.iter().sum(),
             LambdaMetric::Mrr | LambdaMetric::Err => 1.0,
         };
-        gains.iter_mut().for_each(|gain| *gain /= total);
-        let mut scores: Vec<f64> = order.iter().map(|&d| query.scores[d as usize]).collect();
+        self.gains.iter_mut().for_each(|gain| *gain /= total);
+        let scores = &mut self.scores;
+        scores.clear();
+        scores.extend(order.iter().map(|&d| query.scores[d as usize]));
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = scores.iter().copied().fold(f64::INFINITY, f64::min);
         scores.resize(scores.len().next_multiple_of(LANES), worst);
         let sigma = loss.settings.sigma;
-        let is_wide = sigma * (best - worst) > WIDEST;
-        let powers = match is_wide {
-            true => vec![0.0; scores.len()],
-            false => scores.iter().map(|score| (sigma * (score - best)).exp()).collect(),
-        };
-        let is_scaled = loss.settings.normalize && anchor.is_none();
-        let damping = if is_scaled && best != worst { [0.01, 1.0] } else { [1.0, 0.0] };
-        let near = near(loss, gains.len());
-        Some(RankedQuery { loss, ranking, gains, scores, powers, is_wide, damping, is_scaled, near })
+        self.is_wide = sigma * (best - worst) > WIDEST;
+        self.powers.clear();
+        match self.is_wide {
+            true => self.powers.resize(scores.len(), 0.0),
+            false => self.powers.extend(scores.iter().map(|score| (sigma * (score - best)).exp())),
+        }
+        self.is_scaled = loss.settings.normalize && anchor.is_none();
+        self.damping = if self.is_scaled && best != worst { [0.01, 1.0] } else { [1.0, 0.0] };
+        self.near = near(loss, self.gains.len());
+        true
     }
 
-    /// Sums over all pairs.
-    pub(super) fn sums(&mut self) -> LambdaSums {
-        let mut columns = Columns::new(self.scores.len());
-        Arch::new().dispatch(SumPairs { query: self, columns: &mut columns });
-        let Columns { mut gradient, mut curvature, rows, absolute, .. } = columns;
-        for (place, [lambda, curve]) in rows.into_iter().enumerate() {
-            gradient[place] -= lambda;
-            curvature[place] += curve;
+    /// Sums over all pairs, and returns the factor that normalises them.
+    pub(super) fn add_up(&mut self) -> f64 {
+        let (mut sums, mut columns) = (std::mem::take(&mut self.sums), std::mem::take(&mut self.columns));
+        sums.clear(self.scores.len());
+        columns.clear(self.scores.len());
+        Arch::new().dispatch(SumPairs { query: self, sums: &mut sums, columns: &mut columns });
+        for (place, [lambda, curve]) in columns.rows.iter().enumerate() {
+            sums.gradient[place] -= lambda;
+            sums.curvature[place] += curve;
         }
-        let both_sides = 2.0 * self.loss.settings.sigma * add_up(&absolute);
+        let both_sides = 2.0 * self.loss.settings.sigma * add_up(&columns.absolute);
         let is_scaled = self.is_scaled && both_sides > 0.0;
-        let scale = if is_scaled { both_sides.ln_1p() / (std::f64::consts::LN_2 * both_sides) } else { 1.0 };
-        LambdaSums { gradient, curvature, scale }
+        (self.sums, self.columns) = (sums, columns);
+        if is_scaled { both_sides.ln_1p() / (std::f64::consts::LN_2 * both_sides) } else { 1.0 }
     }
 
     /// The weighted pairwise logistic loss, without scale.
@@ -107,9 +137,19 @@ impl<'a> RankedQuery<'a> {
         Arch::new().dispatch(SumLosses { query: self })
     }
 
-    /// Writes a column times `factor` in the order of the query's documents.
-    pub(super) fn scatter(&self, column: &[f64], factor: f64, out: &mut [f64]) {
-        for (&document, value) in self.ranking.order().iter().zip(column) {
+    /// Writes σ·`scale` times the gradient in the order of the query's documents.
+    pub(super) fn scatter_gradient(&self, scale: f64, out: &mut [f64]) {
+        self.scatter(&self.sums.gradient, scale * self.loss.settings.sigma, out);
+    }
+
+    /// Writes σ²·`scale` times the curvature in the order of the query's documents.
+    pub(super) fn scatter_curvature(&self, scale: f64, out: &mut [f64]) {
+        let sigma = self.loss.settings.sigma;
+        self.scatter(&self.sums.curvature, scale * sigma * sigma, out);
+    }
+
+    fn scatter(&self, column: &[f64], factor: f64, out: &mut [f64]) {
+        for (&document, value) in self.sorter.ranking().order().iter().zip(column) {
             out[document as usize] = factor * value;
         }
     }
@@ -117,52 +157,56 @@ impl<'a> RankedQuery<'a> {
     /// Visits the pairs that contribute, one upper document at a time.
     #[inline(always)]
     fn each_row(&mut self, mut visit: impl FnMut(PairRow<'_>)) {
-        let n = self.gains.len();
-        let top = if self.loss.settings.k == 0 { n } else { self.loss.settings.k.min(n) };
-        let discounts = &self.loss.dcg.discounts;
-        let mut swaps = Swaps::new(self.loss.settings.metric, &self.gains, top, |place| discounts.at(place));
-        let mut changes = vec![0.0; self.scores.len()];
+        let RankedQuery { loss, gains, scores, powers, swaps, changes, near, .. } = self;
+        let n = gains.len();
+        let top = if loss.settings.k == 0 { n } else { loss.settings.k.min(n) };
+        swaps.begin(loss.settings.metric, gains, top, |place| loss.dcg.discounts.at(place));
+        changes.clear();
+        changes.resize(scores.len(), 0.0);
         for a in (0..top).rev() {
-            if n > LONG && (top - 1 - a).is_multiple_of(ROWS) && self.loss.stop.requested() {
+            if n > LONG && (top - 1 - a).is_multiple_of(ROWS) && loss.stop.requested() {
                 return;
             }
-            let Some(row) = swaps.row(a) else { continue };
-            let from = (a + 1) / LANES * LANES;
-            if from >= n {
+            let Some(row) = swaps.row(gains, a) else { continue };
+            if a + 1 == n {
                 continue;
             }
-            row.changes(from, &self.gains[from..], &mut changes[from..n]);
-            if !self.near.is_empty() {
-                add_near(&self.gains[a..], &self.near, &mut changes[a..n]);
+            let from = (a + 1) / LANES * LANES;
+            row.changes(from, &gains[from..], &mut changes[from..n]);
+            if !near.is_empty() {
+                add_near(&gains[a..], near, &mut changes[a..n]);
             }
             for change in &mut changes[from..=a] {
                 *change = 0.0;
             }
             if self.is_wide {
-                let sigma = self.loss.settings.sigma;
-                for (power, score) in self.powers[from..].iter_mut().zip(&self.scores[from..]) {
-                    *power = (sigma * (score - self.scores[a])).clamp(-WIDEST, WIDEST).exp();
+                let sigma = loss.settings.sigma;
+                for (power, score) in powers[from..].iter_mut().zip(&scores[from..]) {
+                    *power = (sigma * (score - scores[a])).clamp(-WIDEST, WIDEST).exp();
                 }
             }
             visit(PairRow {
                 place: a,
                 from,
-                score: self.scores[a],
-                inverse: if self.is_wide { 1.0 } else { 1.0 / self.powers[a] },
+                score: scores[a],
+                inverse: if self.is_wide { 1.0 } else { 1.0 / powers[a] },
                 damping: self.damping,
                 changes: &changes[from..],
-                scores: &self.scores[from..],
-                powers: &self.powers[from..],
+                scores: &scores[from..],
+                powers: &powers[from..],
             });
         }
     }
 }
 
-/// Documents by decreasing score, tied ones by increasing label. A linear model ties documents with the same features;
-/// if their labels are also the same, exchanging them changes nothing, so the order of the file does not matter.
-fn worst_first(scores: &[f64], labels: &[f32]) -> Ranking {
-    let rule = RankRule { ties: Ties::Worst, ..RankRule::default() };
-    Sorter::default().rank(scores, labels, rule).clone()
+impl LambdaSums {
+    /// Sums over no pairs.
+    fn clear(&mut self, width: usize) {
+        for column in [&mut self.gradient, &mut self.curvature] {
+            column.clear();
+            column.resize(width, 0.0);
+        }
+    }
 }
 
 /// `μ(v_d − v_{d+1})` for d below n; empty for LambdaRank. v_d is the discount of position d − 1.
@@ -189,6 +233,7 @@ fn add_near(gains: &[f64], near: &[f64], changes: &mut [f64]) {
 /// closure was not inlined.
 struct SumPairs<'a, 'b> {
     query: &'a mut RankedQuery<'b>,
+    sums: &'a mut LambdaSums,
     columns: &'a mut Columns,
 }
 
@@ -199,7 +244,7 @@ impl NullaryFnOnce for SumPairs<'_, '_> {
     fn call(self) {
         self.query.each_row(
             #[inline(always)]
-            |row| self.columns.add(row),
+            |row| self.columns.add(row, self.sums),
         );
     }
 }
@@ -242,64 +287,77 @@ struct PairRow<'a> {
     powers: &'a [f64],
 }
 
-/// The running sums over pairs. What a row adds to its own document is stored separately: reading a vector right
+/// What a row adds beside [`LambdaSums`]. What it adds to its own document is stored separately: reading a vector right
 /// after a single number was written into it would stall.
+#[derive(Default)]
 struct Columns {
-    gradient: Vec<f64>,
-    curvature: Vec<f64>,
+    /// `Σ ρ|ΔZ|`
     absolute: Vec<f64>,
     rows: Vec<[f64; 2]>,
+    /// The terms of a row.
+    lambdas: Vec<f64>,
+    curves: Vec<f64>,
 }
 
 impl Columns {
-    fn new(width: usize) -> Self {
-        let zeros = || vec![0.0; width];
-        Columns { gradient: zeros(), curvature: zeros(), absolute: zeros(), rows: vec![[0.0; 2]; width] }
+    /// Sums over no pairs.
+    fn clear(&mut self, width: usize) {
+        self.absolute.clear();
+        self.absolute.resize(width, 0.0);
+        self.rows.clear();
+        self.rows.resize(width, [0.0; 2]);
+        self.lambdas.resize(width, 0.0);
+        self.curves.resize(width, 0.0);
     }
 
-    /// Adds `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of each pair of a row, normalised by the score difference. Everything is done in
-    /// one pass, because a row takes longer to read and write than to compute.
+    /// Adds the terms of a row. Each step is a loop of its own over whole arrays: the compiler makes vectors of these, and
+    /// did not of one loop that does everything in lanes.
     #[inline(always)]
-    fn add(&mut self, row: PairRow<'_>) {
-        let (changes, scores, powers) = (chunks(row.changes), chunks(row.scores), chunks(row.powers));
-        let gradient = self.gradient[row.from..].as_chunks_mut::<LANES>().0;
-        let curvature = self.curvature[row.from..].as_chunks_mut::<LANES>().0;
-        let absolute = self.absolute[row.from..].as_chunks_mut::<LANES>().0;
-        let n = changes.len();
-        let (scores, powers) = (&scores[..n], &powers[..n]);
-        let (gradient, curvature, absolute) = (&mut gradient[..n], &mut curvature[..n], &mut absolute[..n]);
-        let (mut lambdas, mut curves) = ([0.0; LANES], [0.0; LANES]);
-        for c in 0..n {
-            for lane in 0..LANES {
-                let change = changes[c][lane];
-                let [lambda, curve] = pair_terms(&row, change, scores[c][lane], powers[c][lane]);
-                gradient[c][lane] += lambda;
-                curvature[c][lane] += curve;
-                absolute[c][lane] += lambda.abs();
-                lambdas[lane] += lambda;
-                curves[lane] += curve;
-            }
-        }
-        self.rows[row.place] = [total(lambdas), total(curves)];
+    fn add(&mut self, row: PairRow<'_>, sums: &mut LambdaSums) {
+        let n = row.changes.len();
+        let (lambdas, curves) = (&mut self.lambdas[..n], &mut self.curves[..n]);
+        pair_terms(&row, lambdas, curves);
+        let (gradient, curvature) = (&mut sums.gradient[row.from..], &mut sums.curvature[row.from..]);
+        add_terms(lambdas, curves, gradient, curvature, &mut self.absolute[row.from..]);
+        self.rows[row.place] = [add_up(lambdas), add_up(curves)];
     }
 }
 
-/// A column in pieces of [`LANES`] numbers, to which it is padded.
+/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of each pair, normalised by the score difference.
 #[inline(always)]
-fn chunks(column: &[f64]) -> &[[f64; LANES]] {
-    column.as_chunks::<LANES>().0
+fn pair_terms(row: &PairRow<'_>, lambdas: &mut [f64], curves: &mut [f64]) {
+    let n = row.changes.len();
+    let (changes, scores, powers) = (&row.changes[..n], &row.scores[..n], &row.powers[..n]);
+    let (lambdas, curves) = (&mut lambdas[..n], &mut curves[..n]);
+    let ([base, slope], score, inverse) = (row.damping, row.score, row.inverse);
+    for b in 0..n {
+        let (change, z) = (changes[b], powers[b] * inverse);
+        let sum = 1.0 + z;
+        let damping = base + slope * (score - scores[b]).abs();
+        let quotient = 1.0 / (sum * sum * damping);
+        let worse = if change > 0.0 { z } else { 1.0 };
+        lambdas[b] = change * worse * sum * quotient;
+        curves[b] = change.abs() * z * quotient;
+    }
 }
 
-/// `±ρ|ΔZ|` and `ρ(1−ρ)|ΔZ|` of a pair, normalised by the score difference.
+/// Adds the terms of a row to the sums of its documents.
 #[inline(always)]
-fn pair_terms(row: &PairRow<'_>, change: f64, score: f64, power: f64) -> [f64; 2] {
-    let [base, slope] = row.damping;
-    let z = power * row.inverse;
-    let sum = 1.0 + z;
-    let damping = base + slope * (row.score - score).abs();
-    let quotient = 1.0 / (sum * sum * damping);
-    let worse = if change > 0.0 { z } else { 1.0 };
-    [change * worse * sum * quotient, change.abs() * z * quotient]
+fn add_terms(
+    lambdas: &[f64],
+    curves: &[f64],
+    gradient: &mut [f64],
+    curvature: &mut [f64],
+    absolute: &mut [f64],
+) {
+    let n = lambdas.len();
+    let (curves, gradient) = (&curves[..n], &mut gradient[..n]);
+    let (curvature, absolute) = (&mut curvature[..n], &mut absolute[..n]);
+    for b in 0..n {
+        gradient[b] += lambdas[b];
+        curvature[b] += curves[b];
+        absolute[b] += lambdas[b].abs();
+    }
 }
 
 /// The weighted loss of each pair, normalised by the score difference.

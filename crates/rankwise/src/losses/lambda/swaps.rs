@@ -23,11 +23,10 @@
 
 use super::LambdaMetric;
 
-/// The swaps of a query's documents with those below them.
-pub(super) struct Swaps<'a> {
+/// The swaps of a query's documents with those below them. The memory serves one query after the other.
+#[derive(Default)]
+pub(super) struct Swaps {
     metric: LambdaMetric,
-    /// The gains g, from the top position down.
-    gains: &'a [f64],
     /// The number of documents that have a row.
     top: usize,
     /// The position weights u: X for MAP, those of the first relevant document for MRR.
@@ -58,41 +57,46 @@ impl SwapRow<'_> {
     }
 }
 
-impl<'a> Swaps<'a> {
-    /// The swaps of the top `top` documents; `discount` gives the discounts of NDCG.
-    pub(super) fn new(
+impl Swaps {
+    /// Takes a query with the gains g from the top position down, of which the top `top` documents have rows; `discount` gives
+    /// the discounts of NDCG.
+    pub(super) fn begin(
+        &mut self,
         metric: LambdaMetric,
-        gains: &'a [f64],
+        gains: &[f64],
         top: usize,
         discount: impl Fn(usize) -> f64,
-    ) -> Self {
+    ) {
         let n = gains.len();
-        let mut first = 0;
-        let (places, others) = match metric {
-            LambdaMetric::Ndcg => ((0..n).map(discount).collect(), Vec::new()),
-            LambdaMetric::Map => precision_places(gains),
+        (self.metric, self.top) = (metric, top);
+        match metric {
+            LambdaMetric::Ndcg => {
+                // They are those of the position alone, whichever the query.
+                self.places.truncate(n);
+                self.places.extend((self.places.len()..n).map(discount));
+            }
+            LambdaMetric::Map => (self.places, self.others) = precision_places(gains),
             LambdaMetric::Mrr => {
                 let mut relevant = (0..n).filter(|&place| gains[place] > 0.0);
-                first = relevant.next().unwrap_or(n);
+                self.first = relevant.next().unwrap_or(n);
                 let second = relevant.next().unwrap_or(n);
                 let down_to = |last: usize| (0..n).map(|b| per_rank(b.min(last))).collect();
-                (down_to(second), down_to(first))
+                (self.places, self.others) = (down_to(second), down_to(self.first));
             }
-            LambdaMetric::Err => cascade_places(gains, top),
-        };
-        Swaps { metric, gains, top, places, others, first }
+            LambdaMetric::Err => (self.places, self.others) = cascade_places(gains, top),
+        }
     }
 
     /// The row of the document at position `a`, or `None` if none of its swaps changes anything. Rows must be
     /// requested once each, from the last document up.
     #[inline(always)]
-    pub(super) fn row(&mut self, a: usize) -> Option<SwapRow<'_>> {
-        let gain = self.gains[a];
+    pub(super) fn row(&mut self, gains: &[f64], a: usize) -> Option<SwapRow<'_>> {
+        let gain = gains[a];
         match self.metric {
             LambdaMetric::Mrr if a > self.first => return None,
             LambdaMetric::Err => {
                 if a + 1 < self.top {
-                    read_one_more(&mut self.places, a + 1, self.gains[a + 1]);
+                    read_one_more(&mut self.places, a + 1, gains[a + 1]);
                 }
                 let places = &self.places;
                 return Some(SwapRow { factor: self.others[a], gain, place: per_rank(a), places });

@@ -88,12 +88,9 @@ impl Graded {
         pulls: &mut [f64],
         scratch: &mut PairScratch,
     ) -> f64 {
-        let PairScratch { sides: [side, _], sums } = scratch;
-        self.fill(side, scores, |_| true);
-        sums.clear(self.order.len());
-        let labels = 0..self.starts.len() - 1;
-        Arch::new().dispatch(AddUp { side, labels, terms, sums });
-        self.put(sums, pulls)
+        self.add_up_by(scores, pulls, scratch, |labels, side, sums| {
+            Arch::new().dispatch(AddUp { side, labels, terms, sums });
+        })
     }
 
     /// The same in the way that takes less time. The terms must not depend on gains, and be constant for documents far
@@ -105,10 +102,23 @@ impl Graded {
         pulls: &mut [f64],
         scratch: &mut PairScratch,
     ) -> f64 {
+        self.add_up_by(scores, pulls, scratch, |labels, side, sums| {
+            self.add_up_labels(labels, side, terms, sums);
+        })
+    }
+
+    /// Sums over the pairs of all labels as `add` does.
+    fn add_up_by(
+        &self,
+        scores: &[f64],
+        pulls: &mut [f64],
+        scratch: &mut PairScratch,
+        add: impl FnOnce(Range<usize>, &Side, &mut Sums),
+    ) -> f64 {
         let PairScratch { sides: [side, _], sums } = scratch;
         self.fill(side, scores, |_| true);
         sums.clear(self.order.len());
-        self.add_up_labels(0..self.starts.len() - 1, side, terms, sums);
+        add(0..self.starts.len() - 1, side, sums);
         self.put(sums, pulls)
     }
 
