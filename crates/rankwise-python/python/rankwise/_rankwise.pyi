@@ -7,7 +7,28 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__: list[str]
+__all__ = [
+    "Data",
+    "Progress",
+    "Ranker",
+    "Recipe",
+    "__version__",
+    "catalogue",
+    "compare_data",
+    "compare_runs",
+    "cross_validate",
+    "evaluate_arrays",
+    "evaluate_data",
+    "evaluate_run",
+    "learners",
+    "load",
+    "metric_names",
+    "read",
+    "read_trec_qrels",
+    "read_trec_run",
+    "run_experiment",
+    "tune",
+]
 __version__: str
 
 _Callback = Callable[[Progress], object]
