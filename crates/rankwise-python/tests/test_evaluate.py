@@ -6,6 +6,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -287,6 +288,15 @@ def test_frames_of_results() -> None:
     assert found.per_query.columns.tolist() == ["query_id", "map", "p@1"]
     assert found.per_query["p@1"].tolist() == [1.0, 0.0]
     assert found.to_frame()["mean"].tolist() == list(found.mean.values())
+
+
+def test_frames_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = pytest.importorskip("polars")
+    found = rw.evaluate(QRELS, RUN, "P@1")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert isinstance(found.per_query, polars.DataFrame)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert found.per_query == {"query_id": ["q1", "q2"], "p@1": [1.0, 0.0]}
 
 
 def test_notes_are_logged(caplog: pytest.LogCaptureFixture) -> None:
