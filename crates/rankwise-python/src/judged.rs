@@ -90,7 +90,7 @@ impl JudgedRun {
     }
 
     fn add_not_retrieved(&mut self, grades: &Bound<'_, PyDict>, query: &Bound<'_, PyAny>) -> PyResult<()> {
-        each_item(grades, |document, grade| {
+        each_item(grades, Reads::KeysAndValues, |document, grade| {
             self.labels.push(grade_of(document, grade, query)?);
             Ok(())
         })
@@ -107,7 +107,7 @@ impl JudgedRun {
     ) -> PyResult<bool> {
         table.clear(grades.len());
         let mut distinct = true;
-        each_item(grades, |document, grade| {
+        each_item(grades, Reads::KeysAndValues, |document, grade| {
             let grade = grade_of(document, grade, query)?;
             match answer.get_item(document)? {
                 Some(score) => distinct &= table.insert(score.as_ptr() as usize, grade),
@@ -119,7 +119,7 @@ impl JudgedRun {
             return Ok(false);
         }
         let mut found = 0;
-        each_item(answer, |document, score| {
+        each_item(answer, Reads::Values, |document, score| {
             self.scores.push(score_of(document, score, query)?);
             let grade = table.get(score.as_ptr() as usize);
             found += usize::from(grade.is_some());
@@ -139,7 +139,7 @@ impl JudgedRun {
         query: &Bound<'py, PyAny>,
     ) -> PyResult<()> {
         table.fill(grades, query)?;
-        each_item(answer, |document, score| {
+        each_item(answer, Reads::KeysAndValues, |document, score| {
             self.scores.push(score_of(document, score, query)?);
             self.labels.push(table.take(document)?);
             Ok(())
@@ -199,6 +199,8 @@ fn inner<'a, 'py>(
 }
 
 fn shown(key: &Bound<'_, PyAny>) -> String {
+    // A `repr` of the caller's own may change the dictionary that this was borrowed from.
+    let key = key.clone();
     key.repr().map_or_else(|_| "?".into(), |text| text.to_string())
 }
 
@@ -304,12 +306,21 @@ impl fmt::Debug for DocumentKeys {
     }
 }
 
+/// What is done with the items of a dictionary.
+#[derive(Clone, Copy, PartialEq)]
+enum Reads {
+    KeysAndValues,
+    /// Keys are not looked at, except for an error: their memory is not even touched.
+    Values,
+}
+
 /// Calls `each` with every key and value.
 ///
 /// Texts and plain numbers run no Python code when they are hashed or read, so nothing can change the dictionary meanwhile,
 /// and they are borrowed from it: counting references would take as long as all the rest.
 fn each_item<'py>(
     dict: &Bound<'py, PyDict>,
+    reads: Reads,
     mut each: impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> PyResult<()>,
 ) -> PyResult<()> {
     if !has_lock(dict.py()) {
@@ -322,7 +333,7 @@ fn each_item<'py>(
     while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut place, &mut key, &mut value) } != 0 {
         // SAFETY: the dictionary owns both, and does not change before they are used: see above.
         let (key, value) = unsafe { (Borrowed::from_ptr(py, key), Borrowed::from_ptr(py, value)) };
-        if is_plain(&key) && is_plain(&value) {
+        if (reads == Reads::Values || is_plain(&key)) && is_plain(&value) {
             each(&key, &value)?;
         } else {
             each(&key.to_owned(), &value.to_owned())?;
@@ -427,7 +438,7 @@ impl<'py> GradesByKey<'py> {
         self.documents.clear();
         self.slots.clear();
         self.slots.resize((ROOM * grades.len() + 1).next_power_of_two(), 0);
-        each_item(grades, |key, grade| {
+        each_item(grades, Reads::KeysAndValues, |key, grade| {
             let grade = grade_of(key, grade, query)?;
             let (key, hash) = (key.clone(), key.hash()?);
             let mut slot = self.first_slot(hash);
