@@ -102,16 +102,15 @@ pub(crate) fn evaluate_run<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let metrics = Metrics::new(metrics, preset, conventions)?;
     let topics = if complete { Topics::AllJudged } else { Topics::InBoth };
-    let joined = JudgedRun::new(qrels, run, topics, &metrics.list)?;
+    let joined = JudgedRun::new(qrels, run, topics)?;
     if !complete || qrels.is_empty() {
         joined.check_common(qrels, run)?;
     }
-    let run = joined;
-    let evaluate = || evaluate_lists(&run.lists(None), &metrics.list);
+    let evaluate = || evaluate_lists(&joined.lists(None), &metrics.list);
     let evaluation = work::unattended(py, n_jobs, evaluate)?.map_err(exception)?;
-    let notes = [run.notes(topics), evaluation.notes()].concat();
+    let notes = [joined.notes(topics), evaluation.notes()].concat();
     work::log(py, "info", &notes)?;
-    let ids = PyList::new(py, run.keys(py))?.into_any();
+    let ids = PyList::new(py, joined.keys(py))?.into_any();
     evaluation_dict(py, &evaluation, ids, &notes, &metrics)
 }
 
@@ -237,7 +236,7 @@ pub(crate) fn compare_runs<'py>(
             Ok(text) => PyErr::from_type(e.get_type(py), format!("{name}: {text}")),
             Err(_) => e,
         };
-        let joined = JudgedRun::new(qrels, run, Topics::AllJudged, &metrics.list).map_err(with_name)?;
+        let joined = JudgedRun::new(qrels, run, Topics::AllJudged).map_err(with_name)?;
         joined.check_common(qrels, run).map_err(with_name)?;
         judged.push(joined);
     }

@@ -7,9 +7,10 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
 use pyo3::{Borrowed, prelude::*};
 use rankwise::data::trec::topic_notes;
 use rankwise::data::{Texts, Topics};
-use rankwise::metrics::{DocumentIds, JudgedList, Metric};
-use rankwise::rank::{ScoreBits, Ties};
+use rankwise::metrics::{DocumentIds, IdSource, JudgedList};
+use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A run joined with its judgements, in the order of the judgements. Of each query come first the retrieved documents in
 /// the order of the run, then those judged but not retrieved.
@@ -28,9 +29,7 @@ struct JudgedQuery {
     id: String,
     labels: Range<usize>,
     scores: Range<usize>,
-    /// Only where a tie has to be broken by them.
-    document_ids: Option<Texts>,
-    found: bool,
+    documents: Option<DocumentKeys>,
 }
 
 impl JudgedRun {
@@ -38,24 +37,17 @@ impl JudgedRun {
         qrels: &Bound<'_, PyDict>,
         run: &Bound<'_, PyDict>,
         topics: Topics,
-        metrics: &[Box<dyn Metric>],
     ) -> PyResult<JudgedRun> {
-        let rules: Vec<_> = metrics.iter().map(|metric| metric.rank_rule()).collect();
-        let by_id =
-            |scores: ScoreBits| rules.iter().any(|rule| rule.ties == Ties::DocId && rule.scores == scores);
+        let documents =
+            run.values().iter().filter_map(|answer| answer.cast::<PyDict>().ok().map(|a| a.len())).sum();
         let mut joined = JudgedRun {
-            queries: Vec::new(),
-            labels: Vec::new(),
-            scores: Vec::new(),
+            queries: Vec::with_capacity(qrels.len()),
+            labels: Vec::with_capacity(documents + documents / 4),
+            scores: Vec::with_capacity(documents),
             missing: 0,
             unjudged: 0,
         };
-        let documents =
-            run.values().iter().filter_map(|answer| answer.cast::<PyDict>().ok().map(|a| a.len())).sum();
-        joined.scores.reserve(documents);
-        joined.labels.reserve(documents + documents / 4);
-        let mut table = GradeTable::default();
-        let mut ties = Ties32::default();
+        let (mut by_value, mut by_key) = (GradesByValue::default(), GradesByKey::default());
         let mut common = 0;
         for (key, grades) in qrels.iter() {
             let answer = run.get_item(&key)?;
@@ -64,27 +56,25 @@ impl JudgedRun {
                 continue;
             }
             let grades = inner(&grades, "qrels", &key)?;
-            table.fill(grades, &key)?;
-            let (first_label, first_score) = (joined.labels.len(), joined.scores.len());
             let answer = answer.as_ref().map(|answer| inner(answer, "the run", &key)).transpose()?;
-            if let Some(answer) = answer {
-                joined.add_retrieved(answer, &mut table, &key)?;
+            let (first_label, first_score) = (joined.labels.len(), joined.scores.len());
+            match answer {
+                None => joined.add_not_retrieved(grades, &key)?,
+                Some(answer) => {
+                    if !joined.add_by_value(grades, answer, &mut by_value, &key)? {
+                        joined.labels.truncate(first_label);
+                        joined.scores.truncate(first_score);
+                        joined.add_by_key(grades, answer, &mut by_key, &key)?;
+                    }
+                }
             }
-            let new = first_score..joined.scores.len();
-            let needs_ids = by_id(ScoreBits::F64) && has_equal(&joined.scores[new.clone()])
-                || by_id(ScoreBits::F32) && ties.in_single_precision(&joined.scores[new.clone()]);
-            let document_ids = match answer.filter(|_| needs_ids) {
-                Some(answer) => Some(texts(answer)?),
-                None => None,
-            };
-            joined.labels.extend(table.not_retrieved());
             joined.queries.push(JudgedQuery {
                 id: key.str()?.to_cow()?.into_owned(),
                 key: key.unbind(),
                 labels: first_label..joined.labels.len(),
-                scores: new,
-                document_ids,
-                found: answer.is_some(),
+                scores: first_score..joined.scores.len(),
+                documents: answer
+                    .map(|answer| DocumentKeys { answer: answer.clone().unbind(), texts: OnceLock::new() }),
             });
         }
         (joined.missing, joined.unjudged) = (qrels.len() - common, run.len() - common);
@@ -93,33 +83,69 @@ impl JudgedRun {
 
     /// Fails if the run has none of the judged queries.
     pub(crate) fn check_common(&self, qrels: &Bound<'_, PyDict>, run: &Bound<'_, PyDict>) -> PyResult<()> {
-        match self.queries.iter().any(|query| query.found) {
+        match self.queries.iter().any(|query| query.documents.is_some()) {
             true => Ok(()),
             false => Err(nothing_in_common(qrels, run)?),
         }
     }
 
-    fn add_retrieved<'py>(
-        &mut self,
-        answer: &Bound<'py, PyDict>,
-        table: &mut GradeTable<'py>,
-        query: &Bound<'py, PyAny>,
-    ) -> PyResult<()> {
-        self.scores.reserve(answer.len());
-        self.labels.reserve(answer.len());
-        each_item(answer, |document, score| {
-            let score = number(score).ok_or_else(|| not_a_number("score", document, query, score))?;
-            if score.is_nan() {
-                return Err(PyValueError::new_err(format!(
-                    "the score of document {} of query {} is not a number (NaN)",
-                    shown(document),
-                    shown(query)
-                )));
-            }
-            self.labels.push(table.take(document)?);
-            self.scores.push(score);
+    fn add_not_retrieved(&mut self, grades: &Bound<'_, PyDict>, query: &Bound<'_, PyAny>) -> PyResult<()> {
+        each_item(grades, Reads::KeysAndValues, |document, grade| {
+            self.labels.push(grade_of(document, grade, query)?);
             Ok(())
         })
+    }
+
+    /// Adds a query whose judged documents are looked up in the run; their scores, as objects, then tell which of the
+    /// retrieved documents they are. Returns false if objects are shared, so that they do not.
+    fn add_by_value<'py>(
+        &mut self,
+        grades: &Bound<'py, PyDict>,
+        answer: &Bound<'py, PyDict>,
+        table: &mut GradesByValue,
+        query: &Bound<'py, PyAny>,
+    ) -> PyResult<bool> {
+        table.clear(grades.len());
+        let mut distinct = true;
+        each_item(grades, Reads::KeysAndValues, |document, grade| {
+            let grade = grade_of(document, grade, query)?;
+            match answer.get_item(document)? {
+                Some(score) => distinct &= table.insert(score.as_ptr() as usize, grade),
+                None => table.not_retrieved.push(grade),
+            }
+            Ok(())
+        })?;
+        if !distinct {
+            return Ok(false);
+        }
+        let mut found = 0;
+        each_item(answer, Reads::Values, |document, score| {
+            self.scores.push(score_of(document, score, query)?);
+            let grade = table.get(score.as_ptr() as usize);
+            found += usize::from(grade.is_some());
+            self.labels.push(grade.unwrap_or(f32::NAN));
+            Ok(())
+        })?;
+        self.labels.extend(&table.not_retrieved);
+        Ok(found == table.len)
+    }
+
+    /// The same by the ids of documents.
+    fn add_by_key<'py>(
+        &mut self,
+        grades: &Bound<'py, PyDict>,
+        answer: &Bound<'py, PyDict>,
+        table: &mut GradesByKey<'py>,
+        query: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        table.fill(grades, query)?;
+        each_item(answer, Reads::KeysAndValues, |document, score| {
+            self.scores.push(score_of(document, score, query)?);
+            self.labels.push(table.take(document)?);
+            Ok(())
+        })?;
+        self.labels.extend(table.not_retrieved());
+        Ok(())
     }
 
     /// The lists to evaluate: of all queries, or of those chosen.
@@ -130,7 +156,10 @@ impl JudgedRun {
                 id: &query.id,
                 labels: &self.labels[query.labels.clone()],
                 scores: &self.scores[query.scores.clone()],
-                document_ids: query.document_ids.as_ref().map_or(DocumentIds::Absent, DocumentIds::Texts),
+                document_ids: query
+                    .documents
+                    .as_ref()
+                    .map_or(DocumentIds::Absent, |ids| DocumentIds::OnDemand(ids)),
                 weight: 1.0,
             }
         };
@@ -142,7 +171,7 @@ impl JudgedRun {
 
     /// Whether each query is in the run.
     pub(crate) fn found(&self) -> Vec<bool> {
-        self.queries.iter().map(|query| query.found).collect()
+        self.queries.iter().map(|query| query.documents.is_some()).collect()
     }
 
     /// The queries as the dictionary names them.
@@ -170,6 +199,8 @@ fn inner<'a, 'py>(
 }
 
 fn shown(key: &Bound<'_, PyAny>) -> String {
+    // A `repr` of the caller's own may change the dictionary that this was borrowed from.
+    let key = key.clone();
     key.repr().map_or_else(|_| "?".into(), |text| text.to_string())
 }
 
@@ -206,16 +237,81 @@ fn nothing_in_common(qrels: &Bound<'_, PyDict>, run: &Bound<'_, PyDict>) -> PyRe
     Ok(PyValueError::new_err(format!("no query of the run is judged in qrels{hint}")))
 }
 
-/// The ids of documents as texts.
-fn texts(answer: &Bound<'_, PyDict>) -> PyResult<Texts> {
-    let mut texts = Texts::new();
-    for document in answer.keys().iter() {
-        match document.cast::<PyString>() {
-            Ok(text) => texts.push(&text.to_cow()?),
-            Err(_) => texts.push(&document.str()?.to_cow()?),
-        }
+/// The score of a document.
+fn score_of(
+    document: &Bound<'_, PyAny>,
+    score: &Bound<'_, PyAny>,
+    query: &Bound<'_, PyAny>,
+) -> PyResult<f64> {
+    match number(score) {
+        Some(value) if !value.is_nan() => Ok(value),
+        Some(_) => Err(PyValueError::new_err(format!(
+            "the score of document {} of query {} is not a number (NaN)",
+            shown(document),
+            shown(query)
+        ))),
+        None => Err(not_a_number("score", document, query, score)),
     }
-    Ok(texts)
+}
+
+/// The grade of a document.
+fn grade_of(
+    document: &Bound<'_, PyAny>,
+    grade: &Bound<'_, PyAny>,
+    query: &Bound<'_, PyAny>,
+) -> PyResult<f32> {
+    match number(grade) {
+        Some(value) if value.is_finite() => Ok(value as f32),
+        Some(value) => Err(PyValueError::new_err(format!(
+            "the grade of document {} of query {} is {value}; grades are finite",
+            shown(document),
+            shown(query)
+        ))),
+        None => Err(not_a_number("grade", document, query, grade)),
+    }
+}
+
+/// The retrieved documents of a query, as keys of its dictionary. They become texts where a tie has to be broken by them.
+struct DocumentKeys {
+    answer: Py<PyDict>,
+    texts: OnceLock<Texts>,
+}
+
+impl DocumentKeys {
+    fn texts(&self) -> PyResult<Texts> {
+        Python::attach(|py| {
+            let mut texts = Texts::new();
+            for document in self.answer.bind(py).keys().iter() {
+                match document.cast::<PyString>() {
+                    Ok(text) => texts.push(&text.to_cow()?),
+                    Err(_) => texts.push(&document.str()?.to_cow()?),
+                }
+            }
+            Ok(texts)
+        })
+    }
+}
+
+impl IdSource for DocumentKeys {
+    fn id(&self, i: usize) -> Option<&str> {
+        // A dictionary that changed meanwhile has no ids for its scores.
+        let texts = self.texts.get_or_init(|| self.texts().unwrap_or_default());
+        (i < texts.len()).then(|| texts.get(i))
+    }
+}
+
+impl fmt::Debug for DocumentKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DocumentKeys").field(&self.texts.get()).finish()
+    }
+}
+
+/// What is done with the items of a dictionary.
+#[derive(Clone, Copy, PartialEq)]
+enum Reads {
+    KeysAndValues,
+    /// Keys are not looked at, except for an error: their memory is not even touched.
+    Values,
 }
 
 /// Calls `each` with every key and value.
@@ -224,6 +320,7 @@ fn texts(answer: &Bound<'_, PyDict>) -> PyResult<Texts> {
 /// and they are borrowed from it: counting references would take as long as all the rest.
 fn each_item<'py>(
     dict: &Bound<'py, PyDict>,
+    reads: Reads,
     mut each: impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> PyResult<()>,
 ) -> PyResult<()> {
     if !has_lock(dict.py()) {
@@ -236,7 +333,7 @@ fn each_item<'py>(
     while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut place, &mut key, &mut value) } != 0 {
         // SAFETY: the dictionary owns both, and does not change before they are used: see above.
         let (key, value) = unsafe { (Borrowed::from_ptr(py, key), Borrowed::from_ptr(py, value)) };
-        if is_plain(&key) && is_plain(&value) {
+        if (reads == Reads::Values || is_plain(&key)) && is_plain(&value) {
             each(&key, &value)?;
         } else {
             each(&key.to_owned(), &value.to_owned())?;
@@ -277,10 +374,53 @@ fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
 /// Slots per entry of a table: with few neighbours, branches are foreseen.
 const ROOM: usize = 4;
 
-/// The grades of one query by document. Python's own hashes, which texts keep, make a lookup a few instructions; asking
-/// the dictionary would cost several times as much.
+/// The grades of one query by the object that is the document's score.
 #[derive(Default)]
-struct GradeTable<'py> {
+struct GradesByValue {
+    /// Addresses, 0 if free, and grades. The length is a power of two.
+    slots: Vec<(usize, f32)>,
+    len: usize,
+    not_retrieved: Vec<f32>,
+}
+
+impl GradesByValue {
+    fn clear(&mut self, documents: usize) {
+        self.slots.clear();
+        self.slots.resize((ROOM * documents + 1).next_power_of_two(), (0, 0.0));
+        self.len = 0;
+        self.not_retrieved.clear();
+    }
+
+    /// The slot of an address, or the free one where it would be.
+    fn slot(&self, address: usize) -> usize {
+        let mut slot = mixed(address as u64) & (self.slots.len() - 1);
+        while self.slots[slot].0 != 0 && self.slots[slot].0 != address {
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        slot
+    }
+
+    /// Returns false if the address is there already.
+    fn insert(&mut self, address: usize, grade: f32) -> bool {
+        let slot = self.slot(address);
+        self.len += 1;
+        std::mem::replace(&mut self.slots[slot], (address, grade)).0 == 0
+    }
+
+    fn get(&self, address: usize) -> Option<f32> {
+        let (found, grade) = self.slots[self.slot(address)];
+        (found != 0).then_some(grade)
+    }
+}
+
+/// Spreads numbers that are alike.
+fn mixed(number: u64) -> usize {
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
+/// The grades of one query by document.
+#[derive(Default)]
+struct GradesByKey<'py> {
     /// Numbers of documents, from 1; 0 is free. The length is a power of two.
     slots: Vec<u32>,
     documents: Vec<GradedDocument<'py>>,
@@ -293,35 +433,26 @@ struct GradedDocument<'py> {
     retrieved: bool,
 }
 
-impl<'py> GradeTable<'py> {
+impl<'py> GradesByKey<'py> {
     fn fill(&mut self, grades: &Bound<'py, PyDict>, query: &Bound<'py, PyAny>) -> PyResult<()> {
         self.documents.clear();
         self.slots.clear();
         self.slots.resize((ROOM * grades.len() + 1).next_power_of_two(), 0);
-        each_item(grades, |key, grade| {
-            let value = number(grade).ok_or_else(|| not_a_number("grade", key, query, grade))?;
-            if !value.is_finite() {
-                return Err(PyValueError::new_err(format!(
-                    "the grade of document {} of query {} is {value}; grades are finite",
-                    shown(key),
-                    shown(query)
-                )));
-            }
+        each_item(grades, Reads::KeysAndValues, |key, grade| {
+            let grade = grade_of(key, grade, query)?;
             let (key, hash) = (key.clone(), key.hash()?);
             let mut slot = self.first_slot(hash);
             while self.slots[slot] != 0 {
                 slot = (slot + 1) & (self.slots.len() - 1);
             }
-            self.documents.push(GradedDocument { key, hash, grade: value as f32, retrieved: false });
+            self.documents.push(GradedDocument { key, hash, grade, retrieved: false });
             self.slots[slot] = self.documents.len() as u32;
             Ok(())
         })
     }
 
-    /// Hashes of whole numbers are the numbers themselves, so they are mixed.
     fn first_slot(&self, hash: isize) -> usize {
-        let mixed = (hash as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 32) as usize & (self.slots.len() - 1)
+        mixed(hash as u64) & (self.slots.len() - 1)
     }
 
     /// The grade of a retrieved document, NaN if it has none.
@@ -357,46 +488,4 @@ fn is_same(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<bool> {
         return Ok(a == b);
     }
     a.eq(b)
-}
-
-/// Whether two scores are equal.
-fn has_equal(scores: &[f64]) -> bool {
-    if scores.windows(2).all(|pair| pair[0] > pair[1]) {
-        return false;
-    }
-    let mut sorted = scores.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.windows(2).any(|pair| pair[0] == pair[1])
-}
-
-/// Finds scores that are equal in single precision. It keeps its memory from query to query.
-#[derive(Default)]
-struct Ties32 {
-    slots: Vec<u32>,
-}
-
-impl Ties32 {
-    fn in_single_precision(&mut self, scores: &[f64]) -> bool {
-        if scores.windows(2).all(|pair| pair[0] as f32 > pair[1] as f32) {
-            return false;
-        }
-        // NaN, which is no score, marks free slots.
-        const FREE: u32 = u32::MAX;
-        self.slots.clear();
-        self.slots.resize((ROOM * scores.len() + 1).next_power_of_two(), FREE);
-        let mask = self.slots.len() - 1;
-        for &score in scores {
-            // 0 and -0 are equal.
-            let bits = (score as f32 + 0.0).to_bits();
-            let mut slot = (u64::from(bits).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;
-            while self.slots[slot] != FREE {
-                if self.slots[slot] == bits {
-                    return true;
-                }
-                slot = (slot + 1) & mask;
-            }
-            self.slots[slot] = bits;
-        }
-        false
-    }
 }

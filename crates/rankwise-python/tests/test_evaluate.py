@@ -6,6 +6,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -289,6 +290,15 @@ def test_frames_of_results() -> None:
     assert found.to_frame()["mean"].tolist() == list(found.mean.values())
 
 
+def test_frames_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = pytest.importorskip("polars")
+    found = rw.evaluate(QRELS, RUN, "P@1")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert isinstance(found.per_query, polars.DataFrame)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert found.per_query == {"query_id": ["q1", "q2"], "p@1": [1.0, 0.0]}
+
+
 def test_notes_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="rankwise"):
         found = rw.evaluate(QRELS, RUN)
@@ -303,3 +313,39 @@ def test_list_of_metrics() -> None:
     assert "trec" in [entry["name"] for entry in listed["presets"]]
     assert max(map(len, repr(listed).splitlines())) <= 80
     assert listed._repr_html_().count("<table") == 2
+
+
+def test_scores_that_are_one_object_are_told_apart_by_document() -> None:
+    # Small whole numbers are one object each in Python, so the object does not tell which document it belongs to.
+    qrels = {"q": {"a": 1, "b": 0, "z": 2}}
+    shared, own = {"q": {"x": 5, "a": 7, "b": 5, "c": 7}}, {"q": {"x": 5.0, "a": 7.0, "b": 5.0, "c": 7.0}}
+    for preset in ("trec", "default", "ranx"):
+        found, expected = (rw.evaluate(qrels, run, "ndcg@3,map,judged@2,num-rel", preset=preset) for run in (shared, own))
+        np.testing.assert_array_equal(found.values, expected.values)
+    # In input order, a comes first: AP is 1 of 2 relevant documents.
+    assert rw.evaluate(qrels, shared, "map", preset="ranx")["map"] == 0.5
+    zero = 0.0
+    assert rw.evaluate({"q": {"b": 1}}, {"q": {"a": zero, "b": zero}}, "mrr", preset="ranx")["mrr"] == 0.5
+
+
+def test_keys_with_code_of_their_own() -> None:
+    class Document:
+        def __init__(self, name: str, dictionary: dict[Any, float] | None = None) -> None:
+            self.name, self.dictionary = name, dictionary
+
+        def __hash__(self) -> int:
+            return hash(self.name)
+
+        def __eq__(self, other: object) -> bool:
+            if self.dictionary is not None:
+                self.dictionary[len(self.dictionary)] = 1.0
+            return isinstance(other, Document) and self.name == other.name
+
+        def __str__(self) -> str:
+            return self.name
+
+    run = {"q": {Document("a"): 1.0, Document("b"): 1.0}}
+    assert rw.evaluate({"q": {Document("a"): 1}}, run, "mrr")["mrr"] == 0.5
+    changing: dict[Any, float] = {Document("a"): 1, Document("b"): 1}
+    with pytest.raises(RuntimeError, match="changed"):
+        rw.evaluate({"q": changing}, {"q": {Document("a", changing): 1.0}}, "mrr")

@@ -3,11 +3,12 @@
 use super::conventions::{Gain, StopProbability};
 use super::gains::MAX_EXPONENT;
 use super::{Empty, Metric, check_relevance};
-use crate::data::{Dataset, Query, Texts};
+use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::rank::{RankRule, Sorter, Ties};
 use serde::Serialize;
+use std::fmt;
 
 /// Queries per task; it does not depend on the number of threads.
 const CHUNK: usize = 64;
@@ -27,6 +28,12 @@ pub struct JudgedList<'a> {
     pub weight: f64,
 }
 
+/// Gives the ids of a query's documents when they are needed, because most rankings have no ties to break.
+pub trait IdSource: Sync + fmt::Debug {
+    /// The id of the `i`-th document.
+    fn id(&self, i: usize) -> Option<&str>;
+}
+
 /// The document ids of a query.
 #[derive(Debug, Clone, Copy)]
 pub enum DocumentIds<'a> {
@@ -34,8 +41,8 @@ pub enum DocumentIds<'a> {
     Absent,
     /// One per document.
     List(&'a [String]),
-    /// One per document, stored end to end.
-    Texts(&'a Texts),
+    /// From a source that is asked only where a tie needs them.
+    OnDemand(&'a dyn IdSource),
     /// Those of a data set.
     Query(Query<'a>),
 }
@@ -46,7 +53,7 @@ impl<'a> DocumentIds<'a> {
         match self {
             DocumentIds::Absent => None,
             DocumentIds::List(ids) => ids.get(i).map(String::as_str),
-            DocumentIds::Texts(ids) => (i < ids.len()).then(|| ids.get(i)),
+            DocumentIds::OnDemand(source) => source.id(i),
             DocumentIds::Query(query) => query.document_id(i),
         }
     }

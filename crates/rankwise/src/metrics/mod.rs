@@ -56,7 +56,9 @@ pub use conventions::{
 };
 pub(crate) use dcg::Dcg;
 pub(crate) use evaluate::differ;
-pub use evaluate::{Counts, DocumentIds, Evaluation, JudgedList, evaluate, evaluate_lists, weighted_mean};
+pub use evaluate::{
+    Counts, DocumentIds, Evaluation, IdSource, JudgedList, evaluate, evaluate_lists, weighted_mean,
+};
 pub use presets::{PRESETS, Preset, preset};
 pub use relevance::check_relevance;
 pub use spec::{find, parse, parse_list};
