@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankwise import _frames, _rankwise
-from rankwise._evaluate import _as_dict, metric_list
+from rankwise._evaluate import _as_dict, metric_list, scores_of
 from rankwise._rankwise import Data
 from rankwise._runs import as_dictionaries
 
@@ -255,13 +255,3 @@ def compare(
         return Comparison(_rankwise.compare_data(qrels, labels, scores, *rest), chosen)
     runs = [as_dictionaries(run, "run") for run in systems.values()]
     return Comparison(_rankwise.compare_runs(as_dictionaries(qrels, "qrels"), labels, runs, *rest), chosen)
-
-
-def scores_of(system: Any, data: Data, n_jobs: int | None) -> Any:
-    """The scores of a system on a data set: its own, or those it was given as."""
-    if isinstance(system, _rankwise.Ranker):
-        return system.score(data, n_jobs=n_jobs)
-    ranker = getattr(system, "ranker_", None)
-    if isinstance(ranker, _rankwise.Ranker):
-        return ranker.score(data, n_jobs=n_jobs)
-    return system

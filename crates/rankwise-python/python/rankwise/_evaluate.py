@@ -156,8 +156,8 @@ def evaluate(
         qrels: The judgements: a dictionary `{query: {document: grade}}`, a frame with columns such as `query_id`,
             `doc_id` and `relevance`, ranx's `Qrels`, a list of ir-measures' named tuples or the path of a TREC file; a
             `Data`; or an array of labels, one per document.
-        run: What to evaluate: for qrels, a run in one of the same forms; for a `Data`, an array of scores or a
-            `Ranker`; for labels, an array of scores.
+        run: What to evaluate: for qrels, a run in one of the same forms; for a `Data`, an array of scores, a
+            `Ranker` or a fitted estimator; for labels, an array of scores.
         metrics: Names separated by commas, or a list of them: `"ndcg@10,map"`. The names of trec_eval and ir-measures
             are accepted; `rankwise.metrics()` lists all.
         qid: For labels, the query of each document; without it and `group`, all documents are of one query.
@@ -183,7 +183,7 @@ def evaluate(
     named, changes = metric_list(metrics), _as_dict(conventions)
     if isinstance(qrels, Data):
         _refuse(qid=qid, group=group, complete=complete or None)
-        scores = run.score(qrels, n_jobs=n_jobs) if isinstance(run, Ranker) else run
+        scores = scores_of(run, qrels, n_jobs)
         chosen = preset or "default"
         return Evaluation(_rankwise.evaluate_data(qrels, scores, named, chosen, changes, n_jobs), chosen)
     if is_run(qrels):
@@ -202,6 +202,16 @@ def evaluate(
     if qid is not None and whole_numbers(qid):
         found["query_ids"] = [int(query) for query in found["query_ids"]]
     return Evaluation(found, chosen)
+
+
+def scores_of(system: Any, data: Data, n_jobs: int | None) -> Any:
+    """The scores of a system on a data set: its own, or those it was given as."""
+    if isinstance(system, Ranker):
+        return system.score(data, n_jobs=n_jobs)
+    ranker = getattr(system, "ranker_", None)
+    if isinstance(ranker, Ranker):
+        return ranker.score(data, n_jobs=n_jobs)
+    return system
 
 
 def whole_numbers(values: Any) -> bool:

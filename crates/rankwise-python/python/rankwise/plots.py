@@ -67,14 +67,13 @@ def contributions(explanation: Any, row: int, top: int = 12, ax: Any = None) -> 
 
 
 def ndcg_at_k(data: Any, systems: Mapping[str, Any], depths: Sequence[int] = tuple(range(1, 21)), ax: Any = None) -> Any:
-    """Mean NDCG@k of systems, given as scores of a `Data` or as rankers, against k."""
+    """Mean NDCG@k of systems, given as scores of a `Data`, as rankers or as fitted estimators, against k."""
     import rankwise as rw
 
     ax = _axes(ax)
     metrics = [f"ndcg@{k}" for k in depths]
     for name, system in systems.items():
-        scores = system.score(data) if isinstance(system, rw.Ranker) else system
-        mean = rw.evaluate(data, scores, ",".join(metrics)).mean
+        mean = rw.evaluate(data, system, metrics).mean
         ax.plot(depths, [mean[metric] for metric in metrics], marker=".", label=name)
     ax.set_xlabel("k")
     ax.set_ylabel("NDCG@k")
