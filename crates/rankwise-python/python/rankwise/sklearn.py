@@ -80,6 +80,18 @@ _OBJECTIVE_DOC = """
 """
 
 
+_EXAMPLE_DOC = """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.sklearn import {name}
+    >>> rng = np.random.default_rng(0)
+    >>> X, y, qid = rng.normal(size=(40, 2)), rng.integers(0, 3, 40), np.repeat([1, 2, 3, 4], 10)
+    >>> {name}().fit(X, y, qid=qid).predict(X).shape
+    (40,)
+"""
+
+
 class _Parameters(BaseEstimator):
     """Keyword parameters from a table, under any of their names."""
 
@@ -406,6 +418,7 @@ def _estimator(learner: dict[str, Any]) -> type:
             extra["objective"] = None
             doc.append(_OBJECTIVE_DOC.strip("\n"))
     doc.append(_COMMON_DOC.strip("\n"))
+    doc.append(_EXAMPLE_DOC.format(name=_class_name(learner["name"])))
     namespace = {"__doc__": "\n".join(doc) + "\n", "_learner": learner}
     return _with_parameters(_class_name(learner["name"]), BaseRanker, learner["parameters"], extra | _COMMON, namespace)
 
@@ -424,7 +437,9 @@ def _scorer(name: str, learners: list[dict[str, Any]]) -> type:
                 parameters.setdefault(parameter["name"], parameter | {"default": None})
     doc = (
         f"The parameters of the scorer {name!r}, for ``scorer=``. What is None has the learner's default.\n\n"
-        f"    Parameters\n    ----------\n{_parameter_doc(list(parameters.values()))}\n"
+        f"    Parameters\n    ----------\n{_parameter_doc(list(parameters.values()))}\n\n"
+        f"    Examples\n    --------\n    >>> from rankwise.sklearn import RankNet, {name.capitalize()}\n"
+        f"    >>> RankNet(scorer={name.capitalize()}()).to_recipe().learner\n    'rank-net'\n"
     )
     return _with_parameters(
         name.capitalize(), _Scorer, list(parameters.values()), {}, {"__doc__": doc, "_name": name}
