@@ -1,8 +1,10 @@
 //! Runs and qrels as dictionaries of dictionaries, joined without copying document ids.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
+use pyo3::{Borrowed, prelude::*};
 use rankwise::data::trec::topic_notes;
 use rankwise::data::{Texts, Topics};
 use rankwise::metrics::{DocumentIds, JudgedList, Metric};
@@ -48,6 +50,10 @@ impl JudgedRun {
             missing: 0,
             unjudged: 0,
         };
+        let documents =
+            run.values().iter().filter_map(|answer| answer.cast::<PyDict>().ok().map(|a| a.len())).sum();
+        joined.scores.reserve(documents);
+        joined.labels.reserve(documents + documents / 4);
         let mut table = GradeTable::default();
         let mut ties = Ties32::default();
         let mut common = 0;
@@ -101,19 +107,19 @@ impl JudgedRun {
     ) -> PyResult<()> {
         self.scores.reserve(answer.len());
         self.labels.reserve(answer.len());
-        for (document, score) in answer.iter() {
-            let score: f64 = score.extract().map_err(|_| not_a_number("score", &document, query, &score))?;
+        each_item(answer, |document, score| {
+            let score = number(score).ok_or_else(|| not_a_number("score", document, query, score))?;
             if score.is_nan() {
                 return Err(PyValueError::new_err(format!(
                     "the score of document {} of query {} is not a number (NaN)",
-                    shown(&document),
+                    shown(document),
                     shown(query)
                 )));
             }
-            self.labels.push(table.take(&document)?);
+            self.labels.push(table.take(document)?);
             self.scores.push(score);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The lists to evaluate: of all queries, or of those chosen.
@@ -212,6 +218,65 @@ fn texts(answer: &Bound<'_, PyDict>) -> PyResult<Texts> {
     Ok(texts)
 }
 
+/// Calls `each` with every key and value.
+///
+/// Texts and plain numbers run no Python code when they are hashed or read, so nothing can change the dictionary meanwhile,
+/// and they are borrowed from it: counting references would take as long as all the rest.
+fn each_item<'py>(
+    dict: &Bound<'py, PyDict>,
+    mut each: impl FnMut(&Bound<'py, PyAny>, &Bound<'py, PyAny>) -> PyResult<()>,
+) -> PyResult<()> {
+    if !has_lock(dict.py()) {
+        return dict.iter().try_for_each(|(key, value)| each(&key, &value));
+    }
+    let (py, length, mut place) = (dict.py(), dict.len(), 0);
+    let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: `dict` is a dictionary, and this thread holds the lock of the interpreter.
+    #[expect(unsafe_code, reason = "borrowing from a dictionary")]
+    while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut place, &mut key, &mut value) } != 0 {
+        // SAFETY: the dictionary owns both, and does not change before they are used: see above.
+        let (key, value) = unsafe { (Borrowed::from_ptr(py, key), Borrowed::from_ptr(py, value)) };
+        if is_plain(&key) && is_plain(&value) {
+            each(&key, &value)?;
+        } else {
+            each(&key.to_owned(), &value.to_owned())?;
+            if dict.len() != length {
+                return Err(PyRuntimeError::new_err("a dictionary changed while it was evaluated"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the interpreter has a lock, so that no other thread can change a dictionary meanwhile.
+fn has_lock(py: Python<'_>) -> bool {
+    static HAS_LOCK: PyOnceLock<bool> = PyOnceLock::new();
+    *HAS_LOCK.get_or_init(py, || {
+        let sys = py.import("sys").and_then(|sys| sys.call_method0("_is_gil_enabled"));
+        // Interpreters before 3.13 cannot be asked, because all of them have it.
+        sys.and_then(|answer| answer.is_truthy()).unwrap_or(true)
+    })
+}
+
+fn is_plain(value: &Bound<'_, PyAny>) -> bool {
+    value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyInt>()
+}
+
+/// The value of a number.
+fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
+    if value.is_exact_instance_of::<PyInt>()
+        && let Ok(whole) = value.extract::<i64>()
+    {
+        return Some(whole as f64);
+    }
+    value.extract().ok()
+}
+
+/// Slots per entry of a table: with few neighbours, branches are foreseen.
+const ROOM: usize = 4;
+
 /// The grades of one query by document. Python's own hashes, which texts keep, make a lookup a few instructions; asking
 /// the dictionary would cost several times as much.
 #[derive(Default)]
@@ -232,25 +297,25 @@ impl<'py> GradeTable<'py> {
     fn fill(&mut self, grades: &Bound<'py, PyDict>, query: &Bound<'py, PyAny>) -> PyResult<()> {
         self.documents.clear();
         self.slots.clear();
-        self.slots.resize((2 * grades.len() + 1).next_power_of_two(), 0);
-        for (key, grade) in grades.iter() {
-            let value: f64 = grade.extract().map_err(|_| not_a_number("grade", &key, query, &grade))?;
+        self.slots.resize((ROOM * grades.len() + 1).next_power_of_two(), 0);
+        each_item(grades, |key, grade| {
+            let value = number(grade).ok_or_else(|| not_a_number("grade", key, query, grade))?;
             if !value.is_finite() {
                 return Err(PyValueError::new_err(format!(
                     "the grade of document {} of query {} is {value}; grades are finite",
-                    shown(&key),
+                    shown(key),
                     shown(query)
                 )));
             }
-            let hash = key.hash()?;
+            let (key, hash) = (key.clone(), key.hash()?);
             let mut slot = self.first_slot(hash);
             while self.slots[slot] != 0 {
                 slot = (slot + 1) & (self.slots.len() - 1);
             }
             self.documents.push(GradedDocument { key, hash, grade: value as f32, retrieved: false });
             self.slots[slot] = self.documents.len() as u32;
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Hashes of whole numbers are the numbers themselves, so they are mixed.
@@ -318,7 +383,7 @@ impl Ties32 {
         // NaN, which is no score, marks free slots.
         const FREE: u32 = u32::MAX;
         self.slots.clear();
-        self.slots.resize((2 * scores.len() + 1).next_power_of_two(), FREE);
+        self.slots.resize((ROOM * scores.len() + 1).next_power_of_two(), FREE);
         let mask = self.slots.len() - 1;
         for &score in scores {
             // 0 and -0 are equal.

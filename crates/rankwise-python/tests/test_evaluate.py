@@ -62,6 +62,7 @@ def test_values_by_hand() -> None:
     np.testing.assert_allclose(found.values, expected, rtol=1e-15)
     assert found.mean["map"] == pytest.approx((5 / 6 + 0.5) / 2, rel=1e-15)
     assert found["AP"] == found["map"] == found.mean["map"]
+    assert dict(found) == found.mean
     assert list(found) == found.metrics == ["ndcg@10", "map", "p@1", "mrr"]
     assert found.notes[:2] == [
         "1 topic in the judgements but not in the run: left out of the averages",
@@ -140,7 +141,7 @@ def test_ranx_objects() -> None:
     found = rw.evaluate(ranx.Qrels(qrels), ranx.Run(run), "ndcg@10,map,mrr", preset="ranx")
     plain = rw.evaluate(qrels, run, "ndcg@10,map,mrr", preset="ranx")
     assert dict(zip(found.query_ids, found.values.tolist())) == dict(zip(plain.query_ids, plain.values.tolist()))
-    theirs = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), ["ndcg@10", "map", "mrr"])
+    theirs: Any = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), ["ndcg@10", "map", "mrr"])
     for name, value in theirs.items():
         assert found[name] == pytest.approx(value, rel=1e-12)
 

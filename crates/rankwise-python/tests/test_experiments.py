@@ -124,7 +124,7 @@ def made(seed: int = 1) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("name", ["regression", "lambda-mart", "list-net"])
 def test_cross_validation_is_a_loop_written_by_hand(name: str) -> None:
     X, y, qid = made()
-    parameters = {"iterations": 5} if name == "lambda-mart" else {}
+    parameters: dict[str, Any] = {"iterations": 5} if name == "lambda-mart" else {}
     recipe = rw.Recipe(name, seed=4, **parameters)
     found = rw.cross_validate(recipe, X, y, qid=qid, cv=3, metrics="ndcg@10,map")
     folds = found.per_query.groupby("fold")["query_id"].apply(lambda ids: [int(query) for query in ids])

@@ -148,7 +148,9 @@ class Comparison:
 
     def plot(self, metric: str | None = None, *, ax: Any = None) -> Any:
         """Draws the mean of each system with its confidence interval. Returns matplotlib's axes."""
-        axes = ax if ax is not None else _frames.pyplot().subplots(figsize=(6, 1 + 0.4 * len(self.systems)))[1]
+        from rankwise.plots import _axes
+
+        axes = _axes(ax, height=1.0 + 0.4 * len(self.systems))
         metric, compared = self._chosen(metric)
         for place, system in enumerate(compared["systems"]):
             interval = system["interval"]
@@ -158,24 +160,25 @@ class Comparison:
         axes.set_ylim(len(self.systems) - 0.5, -0.5)
         axes.set_xlabel(f"{metric}, mean and {100 * compared['confidence']:g} % confidence interval")
         axes.grid(axis="x", alpha=0.3)
-        axes.figure.tight_layout()
         return axes
 
     def plot_per_query(self, a: str, b: str, metric: str | None = None, *, ax: Any = None) -> Any:
         """Draws the difference of system `a` to system `b` on every query, sorted. Returns matplotlib's axes."""
         import numpy as np
 
+        from rankwise.plots import _axes
+
         metric, _ = self._chosen(metric)
         first, second = (self._values_of(name, metric) for name in (a, b))
         differences = np.sort((first - second)[~np.isnan(first - second)])[::-1]
-        axes = ax if ax is not None else _frames.pyplot().subplots(figsize=(6, 3))[1]
+        axes = _axes(ax, height=3.2)
         colors = np.where(differences > 0, "C0", "C3")
         axes.bar(range(len(differences)), differences, width=1.0, color=colors)
         axes.axhline(0, color="black", linewidth=0.8)
         won, lost = int((differences > 0).sum()), int((differences < 0).sum())
-        axes.set_xlabel(f"queries, sorted: {a} is better on {won}, {b} on {lost}, {len(differences) - won - lost} tied")
-        axes.set_ylabel(f"{metric}: {a} − {b}")
-        axes.figure.tight_layout()
+        axes.set_title(f"{a} − {b}")
+        axes.set_xlabel(f"queries, sorted: {won} won, {len(differences) - won - lost} tied, {lost} lost")
+        axes.set_ylabel(f"difference in {metric}")
         return axes
 
     def _chosen(self, metric: str | None) -> tuple[str, dict[str, Any]]:

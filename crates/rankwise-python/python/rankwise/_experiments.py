@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise import _frames, _rankwise
@@ -12,6 +11,8 @@ from rankwise._evaluate import Evaluation, _as_dict, _or_nan, metric_list
 from rankwise._rankwise import Data, Progress, Ranker, Recipe
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -41,6 +42,8 @@ class ExperimentResult:
     report: Path
 
     def __init__(self, found: dict[str, Any]) -> None:
+        from pathlib import Path
+
         self.findings = found["findings"]
         self.times = found["times"]
         self.directory = Path(found["directory"])

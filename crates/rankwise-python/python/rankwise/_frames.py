@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -50,6 +49,8 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
     """A table for notebooks, in the style that they give to tables."""
+    from html import escape
+
     left, right = ' style="text-align:left"', ' style="text-align:right"'
 
     def cells(row: Sequence[str], tag: str) -> str:
@@ -57,19 +58,12 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], caption: st
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(cells(row, "td") for row in rows)
-    below = f"<caption style=\"caption-side:bottom\">{escape(caption)}</caption>" if caption else ""
-    return f'<table border="0" class="dataframe">{below}<thead>{cells(header, "th")}</thead><tbody>{body}</tbody></table>'
+    below = f"<p>{escape(caption)}</p>" if caption else ""
+    head = cells(header, "th")
+    return f'<table border="0" class="dataframe"><thead>{head}</thead><tbody>{body}</tbody></table>{below}'
 
 
 def wrapped(text: str) -> str:
     from textwrap import fill
 
     return fill(text, WIDTH)
-
-
-def pyplot() -> Any:
-    """matplotlib's `pyplot`."""
-    try:
-        return import_module("matplotlib.pyplot")
-    except ImportError as missing:
-        raise ImportError("plots need matplotlib: pip install 'rankwise[plot]'") from missing
