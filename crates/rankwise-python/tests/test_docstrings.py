@@ -29,7 +29,7 @@ def public() -> Iterator[tuple[str, Any]]:
 def compiled() -> Iterator[tuple[str, str]]:
     """The documentation of the extension's public classes, their methods, and functions."""
     for name, value in public():
-        if name not in _rankwise.__all__:
+        if value is not getattr(_rankwise, name, None):
             continue
         yield name, inspect.getdoc(value) or ""
         for member, method in vars(value).items() if inspect.isclass(value) else ():
