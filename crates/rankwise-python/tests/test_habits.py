@@ -131,6 +131,15 @@ def test_validation_data_without_queries_is_refused():
         model().fit(X, Y, qid=QID, eval_qid=[QID])
 
 
+def test_features_that_are_normalised_per_query_need_queries():
+    fitted = model(normalize="log,z-score").fit(X, Y, qid=QID)
+    with pytest.raises(ValueError, match="normalised per query.*give qid"):
+        fitted.predict(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_allclose(fitted.predict(X[order], qid=QID[order]), fitted.predict(X, qid=QID)[order], atol=1e-12)
+    assert model(normalize="log").fit(X, Y, qid=QID).predict(X).shape == Y.shape
+
+
 # Frames
 
 

@@ -173,7 +173,7 @@ class BaseRanker(_Parameters):
         return self
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """One score per row; greater scores rank higher. `qid` matters only with `normalize`."""
+        """One score per row; greater scores rank higher. `qid` is needed only with `normalize`."""
         check_is_fitted(self)
         return self.ranker_.score(self._features(X, qid), n_jobs=self.n_jobs)
 
@@ -311,6 +311,11 @@ class BaseRanker(_Parameters):
         return self._data(X, y, qid, group, None, reset=False)
 
     def _features(self, X: Any, qid: Any) -> _rankwise.Data:
+        # Logarithms are the same for any queries.
+        if self.has_queries_ and qid is None and self.normalize not in (None, "log"):
+            raise ValueError(
+                f"features are normalised per query (normalize={self.normalize!r}), and there are no queries here; give qid"
+            )
         X, names = self._checked(X, reset=False)
         return _rankwise.Data(X, qid=qid, names=names, categorical=self.categorical)
 
