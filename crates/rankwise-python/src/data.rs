@@ -7,6 +7,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rankwise::data::{ColumnRoles, Columns, Dataset, Gathered, Parts, ReadOptions, gather, read_all};
+use rankwise::models::Ranker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub(crate) struct Data {
     /// The row of Python's arrays that each document was, if the documents were gathered by query.
     order: Option<Vec<usize>>,
     labelled: bool,
+    /// Whether columns are known by their place alone, and not by the numbers of a text file.
+    by_place: bool,
 }
 
 #[pymethods]
@@ -94,7 +97,7 @@ impl Data {
             parts.columns.categories = categories.with_numbers(columns_called(&chosen, &parts.columns)?);
         }
         let dataset = work::unattended(X.py(), None, || Dataset::new(parts))?.map_err(exception)?;
-        Ok(Data { dataset: Arc::new(dataset), order, labelled: y.is_some() })
+        Ok(Data { dataset: Arc::new(dataset), order, labelled: y.is_some(), by_place: true })
     }
 
     /// The number of documents.
@@ -104,11 +107,12 @@ impl Data {
 
     fn __repr__(&self) -> String {
         let data = &self.dataset;
+        let counted = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
         format!(
-            "<rankwise.Data: {} documents in {} queries, {} features>",
-            data.len(),
-            data.query_count(),
-            data.width()
+            "<rankwise.Data: {} in {}, {}>",
+            counted(data.len(), "document", "documents"),
+            counted(data.query_count(), "query", "queries"),
+            counted(data.width(), "feature", "features")
         )
     }
 
@@ -170,7 +174,7 @@ impl Data {
 impl Data {
     /// Data that was read from files.
     fn of_dataset(dataset: Dataset) -> Data {
-        Data { dataset: Arc::new(dataset), order: None, labelled: true }
+        Data { dataset: Arc::new(dataset), order: None, labelled: true, by_place: false }
     }
 
     /// The data of Python's argument: a `Data`, or features to score.
@@ -188,6 +192,17 @@ impl Data {
         }
         let data = Data::new(container, None, qid, None, None, None, None, None, None)?;
         Py::new(container.py(), data)
+    }
+
+    /// The data for a model to score. The columns of an array are the model's features in their order, whatever the number
+    /// of the first is in its file.
+    pub(crate) fn for_model(&self, ranker: &Ranker) -> PyResult<Arc<Dataset>> {
+        let (own, first_id) = (self.dataset.columns(), ranker.columns.first_id);
+        if !self.by_place || own.names.is_some() || own.first_id == first_id {
+            return Ok(self.dataset.clone());
+        }
+        let columns = Columns { first_id, ..own.clone() };
+        Ok(Arc::new(Dataset::clone(&self.dataset).with_columns(columns).map_err(exception)?))
     }
 
     /// Fails if the data has no labels.

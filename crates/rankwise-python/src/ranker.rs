@@ -66,7 +66,8 @@ impl Ranker {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = Data::of(X, qid)?;
         let data = data.get();
-        let scores = work::unattended(X.py(), n_jobs, || self.ranker.score(&data.dataset))?;
+        let dataset = data.for_model(&self.ranker)?;
+        let scores = work::unattended(X.py(), n_jobs, || self.ranker.score(&dataset))?;
         Ok(data.in_given_order(scores.map_err(exception)?).into_pyarray(X.py()))
     }
 
@@ -107,7 +108,8 @@ impl Ranker {
     ) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let data = Data::of(X, qid)?;
         let data = data.get();
-        let grades = work::unattended(X.py(), n_jobs, || self.ranker.grades(&data.dataset))?;
+        let dataset = data.for_model(&self.ranker)?;
+        let grades = work::unattended(X.py(), n_jobs, || self.ranker.grades(&dataset))?;
         Ok(data.in_given_order(grades.map_err(exception)?).into_pyarray(X.py()))
     }
 
@@ -133,7 +135,7 @@ impl Ranker {
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, f64)> {
         let data = Data::of(X, qid)?;
         let data = data.get();
-        let (ranker, dataset) = (self.ranker.clone(), data.dataset.clone());
+        let (ranker, dataset) = (self.ranker.clone(), data.for_model(&self.ranker)?);
         let ((flat, base), _) = work::attended(X.py(), n_jobs, &[], &Failure::default(), move |watch| {
             let prepared = ranker.prepare(&dataset)?;
             let explainer = Explainer::new(&ranker.model)?;
@@ -186,7 +188,8 @@ impl Ranker {
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let py = data.py();
         let metric = metrics::parse(metric, &self::conventions(preset, conventions)?).map_err(exception)?;
-        let (ranker, dataset) = (self.ranker.clone(), data.get().labelled()?.clone());
+        data.get().labelled()?;
+        let (ranker, dataset) = (self.ranker.clone(), data.get().for_model(&self.ranker)?);
         let (found, _) = work::attended(py, n_jobs, &[], &Failure::default(), move |watch| {
             let prepared = ranker.prepare(&dataset)?;
             Permutation { metric, repeats, seed }.importance(&ranker.model, &prepared, watch)

@@ -6,7 +6,7 @@ use crate::data::Data;
 use crate::errors::exception;
 use crate::ranker::Ranker;
 use crate::work;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rankwise::data::Normalizer;
@@ -72,6 +72,12 @@ impl Recipe {
     ) -> PyResult<Recipe> {
         let mut recipe = match (learner, &objective) {
             (Some(learner), None) => rankwise::Recipe::new(learner),
+            (None, Some(objective)) if !objective.bind(py).is_callable() => {
+                return Err(PyTypeError::new_err(
+                    "an objective is a function of scores, labels and bounds; learners go by name, as in \
+                     Recipe(\"lambda-mart\")",
+                ));
+            }
             (None, Some(objective)) => {
                 rankwise::Recipe::custom_gradients(gradients(objective.bind(py), Failure::default()))
             }
@@ -83,7 +89,12 @@ impl Recipe {
         };
         let (name, own) = match metric {
             Some(metric) if metric.is_callable() => (None, Some(metric.clone().unbind())),
-            Some(metric) => (Some(metric.extract::<String>()?), None),
+            Some(metric) => match metric.extract::<String>() {
+                Ok(name) => (Some(name), None),
+                Err(_) => {
+                    return Err(PyTypeError::new_err("metric is the name of one metric, or a function"));
+                }
+            },
             None => (None, None),
         };
         let normalizer = normalize.map(Normalizer::parse).transpose().map_err(exception)?;

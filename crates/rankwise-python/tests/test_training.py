@@ -159,6 +159,18 @@ def test_recipes_that_make_no_sense_are_refused(make_recipe, message):
         make_recipe()
 
 
+@pytest.mark.parametrize(
+    ("make_recipe", "message"),
+    [
+        (lambda: rw.Recipe(objective="lambdarank"), "an objective is a function"),
+        (lambda: rw.Recipe("lambda-mart", metric=["ndcg@10", "map"]), "the name of one metric"),
+    ],
+)
+def test_recipes_of_other_types_are_refused(make_recipe, message):
+    with pytest.raises(TypeError, match=message):
+        make_recipe()
+
+
 def test_numpy_scalars_and_none_are_parameters():
     recipe = rw.Recipe("lambda-mart", learning_rate=np.float32(0.5), iterations=np.int64(7), num_leaves=None)
     assert (recipe.parameters["learning_rate"], recipe.parameters["iterations"]) == (0.5, 7)
@@ -200,6 +212,10 @@ def test_a_model_of_lightgbm_is_read(small, tmp_path):
     booster.save_model(tmp_path / "lightgbm.txt")
     found = rw.load(tmp_path / "lightgbm.txt").score(small.X)
     np.testing.assert_allclose(found, booster.predict(small.X), atol=1e-9)
+    # The columns of an array are the model's features in their order, from whatever number the model counts them.
+    np.testing.assert_allclose(
+        rw.load(tmp_path / "lightgbm.txt", first_id=0).score(small.X), booster.predict(small.X), atol=1e-9
+    )
 
 
 # What runs in an interpreter of its own: signals and forks.

@@ -165,7 +165,8 @@ impl WeakTarget for Pairs<'_> {
         let widest = told.map(|(_, sum)| sum.1).fold(0.0, f64::max);
         let shrunk = |range: f64| (range - widest).min(0.0).exp();
         let total: f64 = weighed.iter().zip(&sums).map(|(weight, sum)| weight * shrunk(sum.1)).sum();
-        if total == 0.0 {
+        // After many rules without a mistake, all losses are too small for a normal number: nothing is left to learn.
+        if total < f64::MIN_POSITIVE {
             worths.fill(0.0);
             return 0.0;
         }

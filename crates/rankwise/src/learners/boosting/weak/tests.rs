@@ -532,3 +532,12 @@ fn parameters_out_of_range_are_rejected_by_name() {
         refused(NdcgBoost { rounds: rounds(1, 255), ..NdcgBoost::default() }).contains("thresholds is 255")
     );
 }
+
+/// Every rule is right about every pair, and takes the largest step: losses become too small for a number.
+#[test]
+fn few_separable_documents_can_be_learned_for_many_iterations() {
+    let data = Dataset::dense(vec![0.1, 0.9, 0.2, 0.8], 1, vec![0.0, 1.0, 0.0, 1.0], &[2, 2]).unwrap();
+    let fitted = fit(&RankBoost::default(), &data, &mut Silent::default());
+    let scores = fitted.model.scores(&data).unwrap();
+    assert!(scores[1] > scores[0] && scores[3] > scores[2]);
+}
