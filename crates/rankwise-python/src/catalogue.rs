@@ -6,6 +6,13 @@ use rankwise::learners::{LEARNERS, LearnerEntry, Parameter, ScorerKind};
 use serde_json::{Value, json};
 
 /// All learners, each with its names, papers, scorers and parameters.
+///
+/// ```text
+/// >>> import rankwise as rw
+/// >>> [learner["name"] for learner in rw.learners() if "Wu et al. 2010" in learner["papers"]]
+/// ['lambda-mart']
+///
+/// ```
 #[pyfunction]
 pub(crate) fn learners(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(py, &LEARNERS.iter().map(described).collect())

@@ -11,6 +11,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Documents with features, labels and queries.
+///
+/// Args:
+///     X: The features, one row per document: NumPy, SciPy sparse, pandas, polars, pyarrow, or lists.
+///     y: The labels, one per document; greater is better. Without them, the data can only be scored.
+///     qid: The query of each document, numbers or texts in any order. Without qid and group, all documents are one query.
+///     group: The number of documents of each query, whose rows are adjacent, as LightGBM takes it.
+///     query_weight: One weight per query, or one per document that is the same within each query.
+///     names: The names of the features; those of a frame are known.
+///     categorical: Features that hold categories as whole numbers, by name or by number from 0.
+///     docid: The id of each document.
+///     position: The position at which each document was shown, from 1.
+///
+/// ```text
+/// >>> import rankwise as rw
+/// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+/// >>> data
+/// <rankwise.Data: 4 documents in 2 queries, 2 features>
+/// >>> data.shape, data.n_queries
+/// ((4, 2), 2)
+///
+/// ```
 #[pyclass(frozen, module = "rankwise", name = "Data", skip_from_py_object)]
 pub(crate) struct Data {
     pub(crate) dataset: Arc<Dataset>,
@@ -305,6 +326,28 @@ fn weights_of(
 }
 
 /// Reads one file or several, plain or compressed, as one data set: LETOR text, CSV, TSV or Parquet.
+///
+/// Args:
+///     path: A path, or several.
+///     label: The column of labels; this and the next five are for CSV, TSV and Parquet.
+///     qid: The column of query ids.
+///     docid: The column of document ids.
+///     weight: The column of query weights.
+///     position: The column of positions.
+///     ignore: Columns to leave out.
+///     only: The columns that are features, if not all others are.
+///     categorical: Columns that hold categories.
+///     first_id: The number of the first feature in LETOR text, 0 or 1; found out by default.
+///
+/// ```text
+/// >>> import pathlib, tempfile
+/// >>> import rankwise as rw
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+/// >>> _ = path.write_text("2 qid:1 1:0.9 2:3\n0 qid:1 1:0.2 2:1\n1 qid:2 1:0.5 2:2\n")
+/// >>> rw.read(path)
+/// <rankwise.Data: 3 documents in 2 queries, 2 features>
+///
+/// ```
 #[pyfunction]
 #[pyo3(signature = (path, *, label=None, qid=None, docid=None, weight=None, position=None, ignore=Vec::new(), only=Vec::new(), categorical=Vec::new(), first_id=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

@@ -20,6 +20,17 @@ use std::sync::Arc;
 use toml::Value;
 
 /// A trained model with everything it needs to score documents and to be trained again.
+///
+/// ```text
+/// >>> import rankwise as rw
+/// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+/// >>> ranker = rw.Recipe("list-net").fit(data)
+/// >>> ranker
+/// <rankwise.Ranker: list-net with 2 features>
+/// >>> ranker.metric, ranker.n_features
+/// ('ndcg@10', 2)
+///
+/// ```
 #[pyclass(frozen, module = "rankwise", name = "Ranker", skip_from_py_object)]
 pub(crate) struct Ranker {
     pub(crate) ranker: Arc<models::Ranker>,
@@ -35,6 +46,16 @@ impl Ranker {
 #[pymethods]
 impl Ranker {
     /// One score per row of features, or per document of a `Data`.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> low, high = ranker.score([[0.1, 3], [0.9, 1]])
+    /// >>> bool(low < high)
+    /// True
+    ///
+    /// ```
     #[pyo3(signature = (X, *, qid=None, n_jobs=None))]
     #[expect(non_snake_case, reason = "scikit-learn's name for features")]
     fn score<'py>(
@@ -50,6 +71,15 @@ impl Ranker {
     }
 
     /// The mean of the model's own metric over the queries, for the scores of a `Data`.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> ranker.evaluate(data, ranker.score(data))
+    /// 1.0
+    ///
+    /// ```
     fn evaluate(&self, data: &Bound<'_, Data>, scores: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
         let metric = metrics::parse(&self.ranker.metric, &self.ranker.conventions).map_err(exception)?;
         let dataset = data.get().labelled()?;
@@ -59,6 +89,14 @@ impl Ranker {
     }
 
     /// The grade predicted for each row, for models that predict grades.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> rw.Recipe("prank").fit(data).grades(data).shape
+    /// (4,)
+    ///
+    /// ```
     #[pyo3(signature = (X, *, qid=None, n_jobs=None))]
     #[expect(non_snake_case, reason = "scikit-learn's name for features")]
     fn grades<'py>(
@@ -75,6 +113,16 @@ impl Ranker {
 
     /// What each feature contributes to the score of each row, and the score before any feature is known. Contributions and
     /// that base sum to the score. For trees they are Shapley values.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> values, base = ranker.contributions(data)
+    /// >>> bool(abs(values.sum(axis=1) + base - ranker.score(data)).max() < 1e-12)
+    /// True
+    ///
+    /// ```
     #[pyo3(signature = (X, *, qid=None, n_jobs=None))]
     #[expect(non_snake_case, reason = "scikit-learn's name for features")]
     fn contributions<'py>(
@@ -114,6 +162,16 @@ impl Ranker {
     }
 
     /// How far a metric drops when each feature is shuffled: the mean drops and their standard deviations.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> drops, deviations = ranker.permutation_importance(data, "ndcg@10")
+    /// >>> drops.shape
+    /// (2,)
+    ///
+    /// ```
     #[pyo3(signature = (data, metric="ndcg@10", *, preset="default", conventions=None, repeats=5, seed=1, n_jobs=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn permutation_importance<'py>(
@@ -159,12 +217,36 @@ impl Ranker {
     }
 
     /// Writes the model to a file; `.zst` in the name compresses it.
+    ///
+    /// ```text
+    /// >>> import pathlib, tempfile
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    /// >>> ranker.save(path)
+    /// >>> rw.load(path).learner
+    /// 'list-net'
+    ///
+    /// ```
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.ranker.save(&path)).map_err(exception)
     }
 
     /// Writes the model for another tool or a search engine. Without a format, the file's extension decides. Returns notes
     /// on what differs there.
+    ///
+    /// ```text
+    /// >>> import pathlib, tempfile
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.onnx"
+    /// >>> notes = ranker.export(path)
+    /// >>> path.exists()
+    /// True
+    ///
+    /// ```
     #[pyo3(signature = (path, format=None, *, name=None))]
     fn export(
         &self,
@@ -193,6 +275,16 @@ impl Ranker {
     }
 
     /// The model of a file's content: of Rankwise, LightGBM, XGBoost, CatBoost or RankLib.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> ranker = rw.Recipe("list-net").fit(data)
+    /// >>> again = rw.Ranker.from_bytes(ranker.to_bytes())
+    /// >>> bool((again.score(data) == ranker.score(data)).all())
+    /// True
+    ///
+    /// ```
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Ranker> {
         Ok(Ranker::new(models::Ranker::from_bytes(bytes).map_err(exception)?, Vec::new()))
@@ -289,6 +381,18 @@ impl Ranker {
 }
 
 /// Reads a model: of Rankwise, LightGBM (text), XGBoost (JSON, UBJSON), CatBoost (JSON) or RankLib, plain or compressed.
+///
+/// ```text
+/// >>> import pathlib, tempfile
+/// >>> import rankwise as rw
+/// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+/// >>> ranker = rw.Recipe("list-net").fit(data)
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+/// >>> ranker.save(path)
+/// >>> rw.load(path)
+/// <rankwise.Ranker: list-net with 2 features>
+///
+/// ```
 #[pyfunction]
 #[pyo3(signature = (path, *, first_id=None))]
 pub(crate) fn load(py: Python<'_>, path: PathBuf, first_id: Option<u32>) -> PyResult<Ranker> {

@@ -24,6 +24,25 @@ use toml::Value;
 /// objective is a function `objective(scores, labels, bounds)` that returns the gradient and the curvature of each score, for
 /// boosted trees. Both get all queries at once, in the order of their ids: query `q` has the documents from `bounds[q]` to
 /// `bounds[q + 1]`.
+///
+/// Args:
+///     learner: The name of a learner; `rankwise.learners()` lists them.
+///     objective: A function in place of a learner.
+///     scorer: How scores depend on features: `linear`, `trees` or `network`; the learner's own by default.
+///     metric: The metric to choose by, and to optimise where the learner can.
+///     preset: Whose conventions the metric follows, such as `trec` or `lightgbm`.
+///     conventions: Changes to the preset.
+///     normalize: Normalise features per query: `min-max`, `z-score`, `log`, or several separated by commas.
+///     seed: The seed of all random choices.
+///     parameters: The learner's parameters, also by their names in LightGBM, XGBoost, CatBoost and RankLib.
+///
+/// ```text
+/// >>> import rankwise as rw
+/// >>> recipe = rw.Recipe("lambda-mart", metric="ndcg@5", n_estimators=50, num_leaves=8)
+/// >>> recipe.learner, recipe.metric, recipe.parameters["iterations"]
+/// ('lambda-mart', 'ndcg@5', 50)
+///
+/// ```
 #[pyclass(frozen, module = "rankwise", name = "Recipe", skip_from_py_object)]
 pub(crate) struct Recipe {
     /// All but the functions.
@@ -85,6 +104,25 @@ impl Recipe {
 
     /// Trains a ranker. `valid` has validation queries, by which learners stop early or choose. Callbacks get a `Progress`
     /// after each step; one that returns `True` ends training with the model so far.
+    ///
+    /// Args:
+    ///     data: The training data.
+    ///     valid: Validation data.
+    ///     start: A model of boosted trees to add trees to.
+    ///     checkpoint: A file that keeps the state of training, from which the same call resumes after a crash.
+    ///     checkpoint_every: How many iterations are between two checkpoints.
+    ///     callbacks: Functions of a `Progress`.
+    ///     n_jobs: The number of threads; all cores by default. It changes no result.
+    ///
+    /// ```text
+    /// >>> import rankwise as rw
+    /// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+    /// >>> steps = []
+    /// >>> ranker = rw.Recipe("rank-net", scorer="trees", iterations=3, min_data_in_leaf=1).fit(data, callbacks=[steps.append])
+    /// >>> [step.iteration for step in steps]
+    /// [1, 2, 3]
+    ///
+    /// ```
     #[pyo3(signature = (data, valid=None, *, start=None, checkpoint=None, checkpoint_every=10, callbacks=Vec::new(), n_jobs=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn fit(

@@ -60,6 +60,17 @@ pub(crate) fn unattended<T: Send>(
 }
 
 /// What a callback gets after each step of training.
+///
+/// ```text
+/// >>> import rankwise as rw
+/// >>> data = rw.Data([[0.2, 3], [0.9, 1], [0.4, 2], [0.1, 2]], y=[0, 2, 1, 0], qid=[1, 1, 2, 2])
+/// >>> def report(step):
+/// ...     print(f"{step.iteration} of {step.total}: {step.name}")
+/// >>> ranker = rw.Recipe("mart", iterations=2, min_data_in_leaf=1).fit(data, data, callbacks=[report])
+/// 1 of 2: ndcg@10 (valid)
+/// 2 of 2: ndcg@10 (valid)
+///
+/// ```
 #[pyclass(frozen, module = "rankwise", name = "Progress", skip_from_py_object)]
 #[derive(Clone)]
 pub(crate) struct Progress {

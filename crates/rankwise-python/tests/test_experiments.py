@@ -123,6 +123,7 @@ def made(seed: int = 1) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("name", ["regression", "lambda-mart", "list-net"])
 def test_cross_validation_is_a_loop_written_by_hand(name: str) -> None:
+    pytest.importorskip("pandas")
     X, y, qid = made()
     parameters: dict[str, Any] = {"iterations": 5} if name == "lambda-mart" else {}
     recipe = rw.Recipe(name, seed=4, **parameters)
@@ -227,6 +228,7 @@ def test_tuning_is_that_of_the_command_line(tmp_path: Path) -> None:
 
 
 def test_tuning_on_validation_data_and_by_random_draws() -> None:
+    pytest.importorskip("pandas")
     X, y, qid = made()
     valid = rw.Data(*made(2)[:2], qid=qid)
     found = rw.tune("regression", X, y, qid=qid, valid=valid, grid={"ridge": [1e-6, 1e3]})

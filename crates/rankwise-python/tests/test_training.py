@@ -198,7 +198,7 @@ def test_a_model_of_lightgbm_is_read(small, tmp_path):
     settings = dict(objective="lambdarank", min_data_in_leaf=3, num_leaves=8, verbose=-1)
     booster = lightgbm.train(settings, lightgbm.Dataset(small.X, small.y, group=[8] * 12), 5)
     booster.save_model(tmp_path / "lightgbm.txt")
-    found = rw.load(tmp_path / "lightgbm.txt", first_id=0).score(small.X)
+    found = rw.load(tmp_path / "lightgbm.txt").score(small.X)
     np.testing.assert_allclose(found, booster.predict(small.X), atol=1e-9)
 
 

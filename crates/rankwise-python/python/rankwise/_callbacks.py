@@ -41,7 +41,12 @@ class progress:
 class optuna:
     """Reports the metric on the validation queries to an Optuna trial, and ends trials that Optuna prunes.
 
-    Give training validation queries (`eval_set`), and the trial's study the direction "maximize".
+    Give training validation queries (`eval_set`), and the trial's study the direction "maximize":
+
+        def objective(trial):
+            model = LambdaMART(num_leaves=trial.suggest_int("num_leaves", 4, 64))
+            model.fit(X, y, qid=q, eval_set=[(Xv, yv)], eval_qid=[qv], callbacks=[rw.optuna(trial)])
+            return model.score(Xv, yv, qid=qv)
     """
 
     def __init__(self, trial: Any) -> None:

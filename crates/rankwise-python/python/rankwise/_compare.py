@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Systems compared by one metric or several: means, differences, confidence intervals, p-values."""
+    """Systems compared by one metric or several: means, differences, confidence intervals, p-values.
+
+    >>> import rankwise as rw
+    >>> data = rw.Data([[1.0]] * 4, y=[1, 0, 1, 0], qid=[1, 1, 2, 2])
+    >>> found = rw.compare(data, {"old": [1, 0, 0, 1], "new": [1, 0, 1, 0]}, "mrr")
+    >>> found.systems, found.mean["old"]
+    (['old', 'new'], {'mrr': 0.75})
+    >>> found.values.shape  # systems, queries, metrics
+    (2, 2, 1)
+    """
 
     #: The metrics, by their canonical names.
     metrics: list[str]

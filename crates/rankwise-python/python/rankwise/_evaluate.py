@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 class Evaluation:
     """The values of metrics for every query, and their means.
 
-    `evaluation["ndcg@10"]` is the mean of a metric, under any name that it has; `dict(evaluation)` has all means.
+    `evaluation["ndcg@10"]` is a mean, by any name that the metric has; `dict(evaluation)` has all of them.
+
+    >>> import rankwise as rw
+    >>> found = rw.evaluate([2, 0, 1, 0], [0.9, 0.1, 0.2, 0.3], "map,p@1", qid=["a", "a", "b", "b"])
+    >>> found["AP"], dict(found)
+    (0.75, {'map': 0.75, 'p@1': 0.5})
+    >>> found.values
+    array([[1. , 1. ],
+           [0.5, 0. ]])
     """
 
     #: The metrics, by their canonical names.
@@ -73,9 +81,19 @@ class Evaluation:
             return self.mean[names[0]]
         raise KeyError(f"{metric} was not evaluated; there are {', '.join(self.metrics)}")
 
+    def __contains__(self, metric: object) -> bool:
+        try:
+            return isinstance(metric, str) and self[metric] is not None
+        except KeyError:
+            return False
+
     def keys(self) -> list[str]:
-        """The metrics."""
-        return list(self.metrics)
+        """The metrics, by their canonical names."""
+        return self.metrics
+
+    def items(self) -> list[tuple[str, float]]:
+        """The metrics and their means."""
+        return list(self.mean.items())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)

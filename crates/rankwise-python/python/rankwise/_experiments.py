@@ -20,7 +20,17 @@ Callback = Callable[[Progress], Any]
 
 
 class ExperimentResult:
-    """What an experiment found: tables as frames, and the report."""
+    """What an experiment found: tables as frames, and the report.
+
+    >>> import rankwise as rw, tempfile
+    >>> synth = {"shape": "mslr", "queries": 12, "documents": 8, "features": 4}
+    >>> experiment = {
+    ...     "name": "small", "data": [{"name": "made", "synth": synth, "k": 3}], "learner": [{"name": "regression"}]
+    ... }
+    >>> result = rw.run(experiment, tempfile.mkdtemp())
+    >>> result.metrics, result.failures, result.report.name
+    (['ndcg@10', 'map', 'mrr'], [], 'report.html')
+    """
 
     #: Everything that was found, as in `findings.json`.
     findings: dict[str, Any]
@@ -192,7 +202,15 @@ def run(
 
 
 class CrossValidation:
-    """The result of a cross-validation: every query is scored by a model that did not see it."""
+    """The result of a cross-validation: every query is scored by a model that did not see it.
+
+    >>> import numpy as np, rankwise as rw
+    >>> random = np.random.default_rng(1)
+    >>> data = rw.Data(random.random((60, 3)), y=random.integers(0, 3, 60), qid=np.repeat(np.arange(10), 6))
+    >>> found = rw.cross_validate("regression", data, cv=5, metrics="map,mrr")
+    >>> found.metrics, found["map"] == found.mean["map"]
+    (['map', 'mrr'], True)
+    """
 
     #: The metrics on the test queries of all folds.
     evaluation: Evaluation
@@ -330,7 +348,15 @@ def cross_validate(
 
 
 class Tuned:
-    """The settings tried and the model of the best."""
+    """The settings tried and the model of the best.
+
+    >>> import numpy as np, rankwise as rw
+    >>> random = np.random.default_rng(1)
+    >>> data = rw.Data(random.random((60, 3)), y=random.integers(0, 3, 60), qid=np.repeat(np.arange(10), 6))
+    >>> found = rw.tune("regression", data, grid={"ridge": [0.1, 10.0]}, cv=3)
+    >>> found.metric, found.n_folds, found.ranker.parameters["ridge"] in (0.1, 10.0)
+    ('ndcg@10', 3, True)
+    """
 
     #: The model of the best setting.
     ranker: Ranker

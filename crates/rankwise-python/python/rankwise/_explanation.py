@@ -10,7 +10,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Explanation:
-    """What each feature contributes to each score. The base and the contributions of a row sum to its score."""
+    """What each feature contributes to each score. The base and the contributions of a row sum to its score.
+
+    >>> import numpy as np
+    >>> from rankwise._explanation import Explanation
+    >>> explanation = Explanation(np.array([[0.5, -0.2]]), 1.0, ["bm25", "price"])
+    >>> round(float(explanation.base + explanation.values[0].sum()), 4)
+    1.3
+    """
 
     values: np.ndarray
     base: float

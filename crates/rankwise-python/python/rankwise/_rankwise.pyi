@@ -7,7 +7,28 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__: list[str]
+__all__ = [
+    "Data",
+    "Progress",
+    "Ranker",
+    "Recipe",
+    "__version__",
+    "catalogue",
+    "compare_data",
+    "compare_runs",
+    "cross_validate",
+    "evaluate_arrays",
+    "evaluate_data",
+    "evaluate_run",
+    "learners",
+    "load",
+    "metric_names",
+    "read",
+    "read_trec_qrels",
+    "read_trec_run",
+    "run_experiment",
+    "tune",
+]
 __version__: str
 
 _Callback = Callable[[Progress], object]
@@ -159,23 +180,22 @@ def read(
 def load(path: _Path, *, first_id: int | None = None) -> Ranker: ...
 def learners() -> list[dict[str, Any]]: ...
 
-# Called by the Python code of the package.
-_Documents = dict[Any, dict[Any, Any]]
+# What the package's own modules call. Results are dictionaries that `Evaluation`, `Comparison` and others wrap.
 _Conventions = dict[str, Any] | None
-_Found = dict[str, Any]
+_Judged = dict[Any, dict[Any, Any]]
 
 def evaluate_run(
-    qrels: _Documents,
-    run: _Documents,
+    qrels: _Judged,
+    run: _Judged,
     metrics: str,
     preset: str,
     conventions: _Conventions,
     complete: bool,
     n_jobs: int | None,
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def evaluate_data(
     data: Data, scores: Any, metrics: str, preset: str, conventions: _Conventions, n_jobs: int | None
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def evaluate_arrays(
     labels: Any,
     scores: Any,
@@ -185,27 +205,27 @@ def evaluate_arrays(
     preset: str,
     conventions: _Conventions,
     n_jobs: int | None,
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def compare_runs(
-    qrels: _Documents,
-    names: list[str],
-    runs: list[_Documents],
+    qrels: _Judged,
+    names: Sequence[str],
+    runs: Sequence[_Judged],
     metrics: str,
     preset: str,
     conventions: _Conventions,
     options: dict[str, Any],
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def compare_data(
     data: Data,
-    names: list[str],
-    scores: list[Any],
+    names: Sequence[str],
+    scores: Sequence[Any],
     metrics: str,
     preset: str,
     conventions: _Conventions,
     options: dict[str, Any],
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def read_trec_run(path: _Path) -> dict[str, dict[str, float]]: ...
-def read_trec_qrels(path: _Path) -> dict[str, dict[str, int]]: ...
+def read_trec_qrels(path: _Path) -> dict[str, dict[str, float]]: ...
 def catalogue() -> dict[str, list[dict[str, Any]]]: ...
 def metric_names(specs: str, preset: str, conventions: _Conventions) -> list[str]: ...
 def run_experiment(
@@ -217,17 +237,17 @@ def run_experiment(
     program: _Path,
     n_jobs: int | None,
     callbacks: Sequence[_Callback],
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def cross_validate(
     recipe: Recipe,
     data: Data,
-    cv: Any,
+    cv: int | Sequence[tuple[Sequence[int], Sequence[int]]],
     metrics: str | None,
     preset: str,
     conventions: _Conventions,
     n_jobs: int | None,
     callbacks: Sequence[_Callback],
-) -> _Found: ...
+) -> dict[str, Any]: ...
 def tune(
     recipe: Recipe,
     data: Data,
@@ -238,4 +258,4 @@ def tune(
     draws: int,
     n_jobs: int | None,
     callbacks: Sequence[_Callback],
-) -> _Found: ...
+) -> dict[str, Any]: ...

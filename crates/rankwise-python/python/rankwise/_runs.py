@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rankwise._rankwise import read_trec_qrels, read_trec_run
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    _Kind = Literal["qrels", "run"]
 
 # The names of columns in frames and of fields in named tuples, as ir-measures, PyTerrier, ranx and BEIR have them.
 _QUERY = ("query_id", "qid", "q_id", "query", "topic", "topic_id", "query-id")
@@ -17,7 +22,7 @@ _VALUE = {
 }
 
 
-def as_dictionaries(given: Any, kind: Literal["qrels", "run"]) -> dict[Any, dict[Any, Any]]:
+def as_dictionaries(given: Any, kind: _Kind) -> dict[Any, dict[Any, Any]]:
     """The queries, each with its documents and their grades or scores."""
     if isinstance(given, dict):
         return given
@@ -38,7 +43,7 @@ def as_dictionaries(given: Any, kind: Literal["qrels", "run"]) -> dict[Any, dict
     )
 
 
-def _called(kind: Literal["qrels", "run"]) -> str:
+def _called(kind: _Kind) -> str:
     return "qrels" if kind == "qrels" else "a run"
 
 
@@ -56,13 +61,13 @@ def is_run(given: Any) -> bool:
     return hasattr(first, "_fields")
 
 
-def _of_frame(frame: Any, kind: Literal["qrels", "run"]) -> dict[Any, dict[Any, Any]]:
+def _of_frame(frame: Any, kind: _Kind) -> dict[Any, dict[Any, Any]]:
     names = [str(name) for name in frame.columns]
     columns = (_column(frame, names, wanted, kind) for wanted in (_QUERY, _DOCUMENT, _VALUE[kind]))
     return _grouped(zip(*columns), kind)
 
 
-def _column(frame: Any, names: list[str], wanted: tuple[str, ...], kind: Literal["qrels", "run"]) -> list[Any]:
+def _column(frame: Any, names: list[str], wanted: tuple[str, ...], kind: _Kind) -> list[Any]:
     for name in wanted:
         if name in names:
             column = frame[name]
@@ -73,7 +78,7 @@ def _column(frame: Any, names: list[str], wanted: tuple[str, ...], kind: Literal
     )
 
 
-def _of_tuples(rows: Iterable[Any], kind: Literal["qrels", "run"]) -> dict[Any, dict[Any, Any]]:
+def _of_tuples(rows: Iterable[Any], kind: _Kind) -> dict[Any, dict[Any, Any]]:
     rows = list(rows)
     if not rows:
         return {}
@@ -95,7 +100,7 @@ def _of_tuples(rows: Iterable[Any], kind: Literal["qrels", "run"]) -> dict[Any, 
     return _grouped(((getattr(r, query), getattr(r, document), getattr(r, value)) for r in rows), kind)
 
 
-def _grouped(rows: Iterable[tuple[Any, Any, Any]], kind: Literal["qrels", "run"]) -> dict[Any, dict[Any, Any]]:
+def _grouped(rows: Iterable[tuple[Any, Any, Any]], kind: _Kind) -> dict[Any, dict[Any, Any]]:
     queries: dict[Any, dict[Any, Any]] = {}
     for query, document, value in rows:
         documents = queries.get(query)

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklearn.utils.validation import _check_feature_names, _check_n_features  # type: ignore[attr-defined]
 
 from rankwise import _rankwise
+from rankwise._containers import collected
 from rankwise._explanation import Explanation
 
 if TYPE_CHECKING:
@@ -76,6 +77,18 @@ _OBJECTIVE_DOC = """
     objective : callable or None
         A function ``objective(scores, labels, bounds)`` that returns the gradient and the curvature of each score, for
         all queries at once, in place of the learner's own. Queries are in the order of their ids.
+"""
+
+
+_EXAMPLE_DOC = """
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.sklearn import {name}
+    >>> rng = np.random.default_rng(0)
+    >>> X, y, qid = rng.normal(size=(40, 2)), rng.integers(0, 3, 40), np.repeat([1, 2, 3, 4], 10)
+    >>> {name}().fit(X, y, qid=qid).predict(X).shape
+    (40,)
 """
 
 
@@ -149,17 +162,18 @@ class BaseRanker(_Parameters):
         callbacks : list of callables, optional
             Called with a `rankwise.Progress` after each step. One that returns True ends training with the model so far.
         """
+        has_queries = qid is not None or group is not None
         data = self._data(X, y, qid, group, query_weight, reset=True)
-        valid = self._valid(eval_set, eval_qid, eval_group)
+        valid = self._valid(eval_set, eval_qid, eval_group, has_queries)
         ranker = self.to_recipe().fit(data, valid, callbacks=list(callbacks or ()), n_jobs=self.n_jobs)
         self.ranker_ = ranker
         self.history_ = ranker.history
         self.n_iter_ = max(1, ranker.record["iterations"])
-        self.has_queries_ = qid is not None or group is not None
+        self.has_queries_ = has_queries
         return self
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """One score per row; greater scores rank higher. `qid` matters only with `normalize`."""
+        """One score per row; greater scores rank higher. `qid` is needed only with `normalize`."""
         check_is_fitted(self)
         return self.ranker_.score(self._features(X, qid), n_jobs=self.n_jobs)
 
@@ -220,6 +234,7 @@ class BaseRanker(_Parameters):
 
     def to_recipe(self) -> _rankwise.Recipe:
         """The recipe of the command line and of `rankwise.Recipe` with these parameters."""
+        self._check_functions()
         common = {
             "metric": self.metric,
             "preset": self.preset,
@@ -237,6 +252,18 @@ class BaseRanker(_Parameters):
         self._check_left_alone(of_scorer)
         name, given = (scorer, {}) if isinstance(scorer, str) else (scorer._name, scorer.get_params(deep=False))
         return _rankwise.Recipe(self._learner["name"], scorer=name, **common, **self._changed(own), **given)
+
+    def _check_functions(self) -> None:
+        objective = getattr(self, "objective", None)
+        if objective is not None and not callable(objective):
+            raise TypeError(
+                f"objective is {objective!r}, and must be a function; losses by name are classes, such as LambdaMART for "
+                "lambdarank and XeNdcg for rank_xendcg"
+            )
+        if not (isinstance(self.metric, str) or callable(self.metric)):
+            raise TypeError(
+                f"metric is {self.metric!r}, and must be one name or a function; rankwise.evaluate takes several metrics"
+            )
 
     def _changed(self, own: dict[str, Any]) -> dict[str, Any]:
         """The learner's own parameters that were given: some have other defaults with another scorer."""
@@ -268,9 +295,13 @@ class BaseRanker(_Parameters):
             X, y, qid=qid, group=group, query_weight=weight, names=names, categorical=self.categorical
         )
 
-    def _valid(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> _rankwise.Data | None:
+    def _valid(self, eval_set: Any, eval_qid: Any, eval_group: Any, has_queries: bool) -> _rankwise.Data | None:
         if eval_set is None:
+            if eval_qid is not None or eval_group is not None:
+                raise ValueError("eval_qid and eval_group are the queries of eval_set, and there is no eval_set")
             return None
+        if has_queries and eval_qid is None and eval_group is None:
+            raise ValueError("eval_set has no queries, and the training data has; give eval_qid or eval_group")
         sets = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
         if len(sets) != 1:
             raise ValueError(
@@ -280,11 +311,17 @@ class BaseRanker(_Parameters):
         return self._data(X, y, qid, group, None, reset=False)
 
     def _features(self, X: Any, qid: Any) -> _rankwise.Data:
+        # Logarithms are the same for any queries.
+        if self.has_queries_ and qid is None and self.normalize not in (None, "log"):
+            raise ValueError(
+                f"features are normalised per query (normalize={self.normalize!r}), and there are no queries here; give qid"
+            )
         X, names = self._checked(X, reset=False)
         return _rankwise.Data(X, qid=qid, names=names, categorical=self.categorical)
 
     def _checked(self, X: Any, *, reset: bool) -> tuple[Any, list[str] | None]:
         """The features after scikit-learn's checks, and their names if the container has none and the model does."""
+        X = collected(X)
         if _is_frame(X):
             _check_feature_names(self, X, reset=reset)
             _check_n_features(self, X, reset=reset)
@@ -386,6 +423,7 @@ def _estimator(learner: dict[str, Any]) -> type:
             extra["objective"] = None
             doc.append(_OBJECTIVE_DOC.strip("\n"))
     doc.append(_COMMON_DOC.strip("\n"))
+    doc.append(_EXAMPLE_DOC.format(name=_class_name(learner["name"])))
     namespace = {"__doc__": "\n".join(doc) + "\n", "_learner": learner}
     return _with_parameters(_class_name(learner["name"]), BaseRanker, learner["parameters"], extra | _COMMON, namespace)
 
@@ -404,7 +442,9 @@ def _scorer(name: str, learners: list[dict[str, Any]]) -> type:
                 parameters.setdefault(parameter["name"], parameter | {"default": None})
     doc = (
         f"The parameters of the scorer {name!r}, for ``scorer=``. What is None has the learner's default.\n\n"
-        f"    Parameters\n    ----------\n{_parameter_doc(list(parameters.values()))}\n"
+        f"    Parameters\n    ----------\n{_parameter_doc(list(parameters.values()))}\n\n"
+        f"    Examples\n    --------\n    >>> from rankwise.sklearn import RankNet, {name.capitalize()}\n"
+        f"    >>> RankNet(scorer={name.capitalize()}()).to_recipe().learner\n    'rank-net'\n"
     )
     return _with_parameters(
         name.capitalize(), _Scorer, list(parameters.values()), {}, {"__doc__": doc, "_name": name}
