@@ -174,6 +174,7 @@ impl Ranker {
     /// (2,)
     ///
     /// ```
+    #[expect(clippy::type_complexity, reason = "two arrays")]
     #[pyo3(signature = (data, metric="ndcg@10", *, preset="default", conventions=None, repeats=5, seed=1, n_jobs=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn permutation_importance<'py>(
