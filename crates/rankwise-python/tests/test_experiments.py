@@ -221,9 +221,9 @@ def test_tuning_is_that_of_the_command_line(tmp_path: Path) -> None:
     found = rw.tune(rw.Recipe("regression", seed=3), rw.read(train), grid={"ridge": [1e-6, 1e-2, 100.0]}, cv=4)
     assert found.ranker.to_bytes() == model.read_bytes()
     printed = json.loads(told.stdout)
-    assert [trial["valid"] for trial in printed["trials"]] == found.trials["ndcg@10"].tolist()
-    assert printed["valid"] == found.value == found.trials["ndcg@10"].max()
-    assert found.trials["ridge"].tolist() == [1e-6, 1e-2, 100.0]
+    assert [trial["valid"] for trial in printed["trials"]] == list(found.trials["ndcg@10"])
+    assert printed["valid"] == found.value == max(found.trials["ndcg@10"])
+    assert list(found.trials["ridge"]) == [1e-6, 1e-2, 100.0]
     assert "4 folds" in repr(found) and found.parameters["ridge"] == printed["parameters"]["ridge"]
 
 

@@ -13,7 +13,7 @@ impl Dataset {
     /// ```
     /// use rankwise::data::{Dataset, Features, Parts};
     /// let one_query = |width: usize, id: &str| Dataset::new(Parts {
-    ///     features: Features::Dense { width, values: vec![1.0; width] },
+    ///     features: Features::dense(width, vec![1.0; width]),
     ///     labels: vec![0.0],
     ///     bounds: vec![0, 1],
     ///     query_ids: [id].into_iter().collect(),

@@ -111,7 +111,7 @@ impl<R: Curvature> Curvature for Regularized<'_, R> {
 ///
 /// // One query with three documents and one feature, which increases with the label.
 /// let data = Dataset::new(Parts {
-///     features: Features::Dense { width: 1, values: vec![0.5, 1.0, 2.0] },
+///     features: Features::dense(1, vec![0.5, 1.0, 2.0]),
 ///     labels: vec![0.0, 1.0, 2.0],
 ///     bounds: vec![0, 3],
 ///     query_ids: ["query"].into_iter().collect(),
