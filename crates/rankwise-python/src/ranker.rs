@@ -6,6 +6,7 @@ use crate::data::Data;
 use crate::errors::exception;
 use crate::work::{self, Moment};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rankwise::data::AtomicFile;
@@ -41,6 +42,20 @@ impl Ranker {
     pub(crate) fn new(ranker: models::Ranker, history: Vec<Moment>) -> Ranker {
         Ranker { ranker: Arc::new(ranker), history }
     }
+
+    /// What Python gave to score: a `Data`, or features.
+    fn data<'py>(
+        &self,
+        container: &Bound<'py, PyAny>,
+        qid: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Py<Data>> {
+        if qid.is_none() && !container.is_instance_of::<Data>() && self.ranker.scales_within_queries() {
+            return Err(PyValueError::new_err(
+                "the model scales features within each query, and there are no queries here; give qid",
+            ));
+        }
+        Data::of(container, qid)
+    }
 }
 
 #[pymethods]
@@ -64,7 +79,7 @@ impl Ranker {
         qid: Option<&Bound<'py, PyAny>>,
         n_jobs: Option<i64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let data = Data::of(X, qid)?;
+        let data = self.data(X, qid)?;
         let data = data.get();
         let dataset = data.for_model(&self.ranker)?;
         let scores = work::unattended(X.py(), n_jobs, || self.ranker.score(&dataset))?;
@@ -106,7 +121,7 @@ impl Ranker {
         qid: Option<&Bound<'py, PyAny>>,
         n_jobs: Option<i64>,
     ) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let data = Data::of(X, qid)?;
+        let data = self.data(X, qid)?;
         let data = data.get();
         let dataset = data.for_model(&self.ranker)?;
         let grades = work::unattended(X.py(), n_jobs, || self.ranker.grades(&dataset))?;
@@ -133,7 +148,7 @@ impl Ranker {
         qid: Option<&Bound<'py, PyAny>>,
         n_jobs: Option<i64>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, f64)> {
-        let data = Data::of(X, qid)?;
+        let data = self.data(X, qid)?;
         let data = data.get();
         let (ranker, dataset) = (self.ranker.clone(), data.for_model(&self.ranker)?);
         let ((flat, base), _) = work::attended(X.py(), n_jobs, &[], &Failure::default(), move |watch| {
@@ -338,6 +353,12 @@ impl Ranker {
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
         self.ranker.columns.names.clone()
+    }
+
+    /// Whether it scales features within each query, so that scoring needs `qid`.
+    #[getter]
+    fn scales_within_queries(&self) -> bool {
+        self.ranker.scales_within_queries()
     }
 
     /// The weights of a linear model; `None` for other models.

@@ -181,6 +181,18 @@ def test_numpy_scalars_and_none_are_parameters():
         rw.Recipe("lambda-mart", learning_rate=object())
 
 
+def test_a_model_that_scales_within_queries_needs_them_to_score(small):
+    data = rw.Data(small.X, small.y, qid=small.qid)
+    ranker = rw.Recipe("list-net", normalize="min-max").fit(data)
+    assert ranker.scales_within_queries
+    for score in (ranker.score, ranker.contributions):
+        with pytest.raises(ValueError, match="within each query"):
+            score(small.X)
+    np.testing.assert_array_equal(ranker.score(small.X, qid=small.qid), ranker.score(data))
+    by_value = rw.Recipe("list-net", normalize="log").fit(data)
+    np.testing.assert_array_equal(by_value.score(small.X), by_value.score(data))
+
+
 def test_notes_go_to_logging(small, caplog):
     y = small.y.copy()
     y[:8] = 0

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankwise import _frames
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -13,9 +15,7 @@ if TYPE_CHECKING:
 def _axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return _frames.pyplot().subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def bars(values: np.ndarray, names: Sequence[str], label: str, top: int = 20, ax: Any = None) -> Any:

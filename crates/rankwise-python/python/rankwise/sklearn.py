@@ -311,8 +311,7 @@ class BaseRanker(_Parameters):
         return self._data(X, y, qid, group, None, reset=False)
 
     def _features(self, X: Any, qid: Any) -> _rankwise.Data:
-        # Logarithms are the same for any queries.
-        if self.has_queries_ and qid is None and self.normalize not in (None, "log"):
+        if self.has_queries_ and qid is None and self.ranker_.scales_within_queries:
             raise ValueError(
                 f"features are normalised per query (normalize={self.normalize!r}), and there are no queries here; give qid"
             )

@@ -109,9 +109,14 @@ impl Ranker {
     }
 
     /// Rejects rankers whose scores depend on the other documents of a query.
+    /// Whether it scales features within each query, so that the score of a document depends on the others of its query.
+    pub fn scales_within_queries(&self) -> bool {
+        self.normalizer.as_ref().is_some_and(|normalizer| normalizer.works_per_query())
+    }
+
     fn check_independent(&self) -> Result<()> {
         match &self.normalizer {
-            Some(normalizer) if normalizer.works_per_query() => Err(Error::data(format!(
+            Some(normalizer) if self.scales_within_queries() => Err(Error::data(format!(
                 "the model scales features within each query ({normalizer}), so a row cannot be scored without the \
                  others of its query; score all rows of a query together"
             ))),
