@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise import _frames
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -15,7 +13,11 @@ if TYPE_CHECKING:
 def _axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
     if ax is not None:
         return ax
-    return _frames.pyplot().subplots(figsize=(width, height), layout="constrained")[1]
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as missing:
+        raise ImportError("plots need matplotlib: pip install 'rankwise[plot]'") from missing
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def bars(values: np.ndarray, names: Sequence[str], label: str, top: int = 20, ax: Any = None) -> Any:
