@@ -165,7 +165,8 @@ impl Input {
         Ok(aligned.next().zip(aligned.next()).expect("as many as were given"))
     }
 
-    fn options(&self) -> ReadOptions {
+    /// The options as the library has them.
+    pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions {
             format: self.input_format.map(Format::from),
             group: self.group,

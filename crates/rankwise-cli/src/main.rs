@@ -1,5 +1,7 @@
 //! The command-line tool of Rankwise: arguments, progress and printing around the `rankwise` library.
 
+mod click_args;
+mod click_log;
 mod commands;
 mod content;
 mod documents;
@@ -12,6 +14,8 @@ mod network;
 mod output;
 mod progress;
 mod python;
+#[cfg(feature = "search")]
+mod search_args;
 mod table;
 mod train_args;
 mod trees;
@@ -95,7 +99,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             "cannot start the threads ({threads}): the system allows no more; use a smaller --threads"
         )
     })?;
-    pool.install(|| arguments.command.run())
+    pool.install(|| arguments.command.run(arguments.threads))
 }
 
 /// The whole command line, for shell completions.

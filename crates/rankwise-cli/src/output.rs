@@ -27,6 +27,12 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_as_it_is(&table::escaped(text))
 }
 
+/// Prints a result whose parts are escaped already and which has styles; these are left out where there is no terminal.
+#[cfg(feature = "search")]
+pub(crate) fn print_with_style(text: &str) -> Result<()> {
+    print_as_it_is(text)
+}
+
 fn print_as_it_is(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -125,6 +131,8 @@ fn hint(error: &str) -> Option<String> {
         );
     } else if error.contains("change the number of the model's first feature") {
         return Some("`rankwise export MODEL --first-id 0 --format rankwise -o OUT` counts from 0".into());
+    } else if error.contains("or round the labels") {
+        "--round".to_owned()
     } else if error.contains("raise the limit") {
         "--memory-limit GIB".to_owned()
     } else if error.contains("cannot be written to a TREC file") {

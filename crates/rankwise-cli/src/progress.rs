@@ -66,6 +66,87 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the templates here are well-formed")
 }
 
+/// Counts documents while they are indexed.
+#[cfg(feature = "search")]
+pub(crate) struct DocumentCount {
+    bar: Bar,
+    stop: Stop,
+}
+
+#[cfg(feature = "search")]
+impl DocumentCount {
+    /// A counter; hidden with `--quiet` and where standard error is no terminal.
+    pub(crate) fn new(stop: &Stop) -> Self {
+        let bar = Bar::with_draw_target(None, target());
+        bar.set_style(style("{spinner} {human_pos} documents  {msg}  {elapsed}"));
+        bar.enable_steady_tick(Duration::from_millis(120));
+        DocumentCount { bar, stop: stop.clone() }
+    }
+}
+
+#[cfg(feature = "search")]
+impl Watch for DocumentCount {
+    fn step(&mut self, step: Progress<'_>) {
+        self.bar.set_position(step.done);
+        self.bar.set_message(format!("{:.1} MiB of text", step.value / f64::from(1 << 20)));
+    }
+
+    fn stop(&self) -> &Stop {
+        &self.stop
+    }
+}
+
+#[cfg(feature = "search")]
+impl Drop for DocumentCount {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Counts the sessions of a log.
+pub(crate) struct SessionCount {
+    bar: Bar,
+    count: u64,
+}
+
+impl SessionCount {
+    /// A counter; hidden with `--quiet` and where standard error is no terminal.
+    pub(crate) fn new() -> Self {
+        let bar = Bar::with_draw_target(None, target());
+        bar.set_style(style("{spinner} {human_pos} sessions  {elapsed}"));
+        bar.enable_steady_tick(Duration::from_millis(120));
+        SessionCount { bar, count: 0 }
+    }
+
+    /// Counts one more.
+    pub(crate) fn add(&mut self) {
+        self.count += 1;
+        if self.count.is_multiple_of(1024) {
+            self.bar.set_position(self.count);
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl Drop for SessionCount {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar of queries; hidden with `--quiet` and where standard error is no terminal.
+#[cfg(feature = "search")]
+pub(crate) fn queries(total: usize) -> Bar {
+    let bar = Bar::with_draw_target(Some(total as u64), target());
+    bar.set_style(style("{bar:24} {pos}/{len} queries  {eta} left"));
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
 impl Watch for ProgressBar {
     fn step(&mut self, step: Progress<'_>) {
         if self.bar.position() == 0 {

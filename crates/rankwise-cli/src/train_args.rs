@@ -1,5 +1,6 @@
 //! The arguments that `train` and `tune` share.
 
+use crate::click_args::{ClickArgs, are_logs};
 use crate::input::Input;
 use crate::metric_args::MetricArgs;
 use crate::output;
@@ -7,6 +8,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::Recipe;
 use rankwise::data::{Dataset, Normalizer};
+use rankwise::distributed::{Source, TrainJob};
 use rankwise::learners::parse_setting;
 use rankwise::metrics::Metric;
 use rankwise::models::Ranker;
@@ -19,7 +21,7 @@ pub(crate) struct TrainArgs {
     /// The learner: see `rankwise learners`
     learner: String,
 
-    /// Training data; several files are read as one data set
+    /// Training data, or a search log whose sessions have features; several files are read as one
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     train: Vec<PathBuf>,
 
@@ -50,6 +52,9 @@ pub(crate) struct TrainArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    clicks: ClickArgs,
 
     #[command(flatten)]
     metric_args: MetricArgs,
@@ -84,10 +89,16 @@ impl TrainArgs {
     /// training is not in vain.
     pub(crate) fn read(&self, valid: &[PathBuf]) -> Result<(Dataset, Option<Dataset>)> {
         self.will_write(&self.output, valid)?;
+        let train = self.read_clicks(&self.train)?;
         if valid.is_empty() {
-            return Ok((self.reading.read_all(&self.train)?, None));
+            return Ok((train, None));
         }
-        let (train, valid) = self.reading.read_pair(&self.train, valid)?;
+        let valid = match are_logs(valid)? {
+            true => self.read_clicks(valid)?,
+            false => self.clicks.weighted(self.reading.read_all(valid)?)?,
+        };
+        let mut aligned = Dataset::align_columns(vec![train, valid])?.into_iter();
+        let (train, valid) = aligned.next().zip(aligned.next()).expect("as many as were given");
         let shared = valid.queries_shared_with(&train);
         if shared > 0 {
             output::note(format!(
@@ -100,11 +111,34 @@ impl TrainArgs {
         Ok((train, Some(valid)))
     }
 
+    /// Reads a log, or data on whose documents there may be a log.
+    fn read_clicks(&self, files: &[PathBuf]) -> Result<Dataset> {
+        let sees_positions = self.recipe()?.check()?.sees_positions();
+        self.clicks.read(files, sees_positions, || self.reading.read_all(files))
+    }
+
+    /// The same training as a job for workers, which read the data. Checks that the model can be written.
+    pub(crate) fn job(&self, valid: &[PathBuf], workers: usize) -> Result<TrainJob> {
+        self.will_write(&self.output, valid)?;
+        ensure!(
+            !self.clicks.are_given() && !are_logs(&self.train)?,
+            "clicks are read as a whole, which --workers cannot divide; train in one process"
+        );
+        let source = |files: &[PathBuf]| Source { files: files.to_vec(), options: self.reading.options() };
+        let valid = (!valid.is_empty()).then(|| source(valid));
+        Ok(TrainJob::new(&self.recipe()?, source(&self.train), valid, workers)?)
+    }
+
+    /// The name of the learner, as it was typed.
+    pub(crate) fn learner(&self) -> &str {
+        &self.learner
+    }
+
     /// Prepares to write `path`, which must not be one of the data files.
     pub(crate) fn will_write(&self, path: &Path, valid: &[PathBuf]) -> Result<()> {
         let train = self.train.iter().map(|file| ("the training data", &**file));
         let valid = valid.iter().map(|file| ("the validation data", &**file));
-        output::prepare_to_write(path, &train.chain(valid).collect::<Vec<_>>())
+        output::prepare_to_write(path, &train.chain(valid).chain(self.clicks.files()).collect::<Vec<_>>())
     }
 
     /// A model to start from, with its first feature as the user gave it, where its file does not decide that.

@@ -23,7 +23,7 @@ impl Failure {
     }
 
     /// Keeps the first exception and asks training to stop.
-    fn report(&self, error: PyErr) {
+    pub(crate) fn report(&self, error: PyErr) {
         self.error.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
         self.stop.request();
     }

@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rankwise::data::{ColumnRoles, Columns, Dataset, Gathered, Parts, ReadOptions, gather, read_all};
-use rankwise::models::Ranker;
+use rankwise::models::{Numbering, Ranker};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -91,6 +91,7 @@ impl Data {
             document_ids: document_ids.map(|ids| (0..rows).map(|place| ids.text(row(place))).collect()),
             query_weights,
             positions: positions.map(|positions| positions.into_iter().map(|p| p as u32).collect()),
+            clicks: None,
         };
         if let Some(chosen) = categorical {
             let categories = std::mem::take(&mut parts.columns.categories);
@@ -149,6 +150,14 @@ impl Data {
         self.in_given_order(ids.collect())
     }
 
+    /// The id of each document, in the order in which the documents were given; `None` if they have none.
+    #[getter]
+    fn docid(&self) -> Option<Vec<String>> {
+        let ids =
+            (0..self.dataset.len()).map(|document| self.dataset.document_id(document).map(str::to_owned));
+        ids.collect::<Option<_>>().map(|ids| self.in_given_order(ids))
+    }
+
     /// The queries: the rows in the order of the queries, where each query starts among them (and the number of rows), and
     /// the weight of each query.
     #[getter]
@@ -173,7 +182,7 @@ impl Data {
 
 impl Data {
     /// Data that was read from files.
-    fn of_dataset(dataset: Dataset) -> Data {
+    pub(crate) fn of_dataset(dataset: Dataset) -> Data {
         Data { dataset: Arc::new(dataset), order: None, labelled: true, by_place: false }
     }
 
@@ -379,12 +388,50 @@ pub(crate) fn read(
     categorical: Vec<String>,
     first_id: Option<u32>,
 ) -> PyResult<Data> {
-    let columns =
-        ColumnRoles { label, query: qid, document: docid, weight, position, ignore, only, categorical };
-    let options = ReadOptions { columns, first_id, group: true, ..ReadOptions::default() };
+    let reading = Reading { label, qid, docid, weight, position, ignore, only, categorical, first_id };
+    let options = reading.options();
     let loaded = work::unattended(py, None, || read_all(&path.list(), &options))?.map_err(exception)?;
     work::log(py, "info", &loaded.notes)?;
     Ok(Data::of_dataset(loaded.data))
+}
+
+/// How to read files: the arguments of `read`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Reading {
+    label: Option<String>,
+    qid: Option<String>,
+    docid: Option<String>,
+    weight: Option<String>,
+    position: Option<String>,
+    ignore: Vec<String>,
+    only: Vec<String>,
+    categorical: Vec<String>,
+    first_id: Option<u32>,
+}
+
+impl Reading {
+    pub(crate) fn options(self) -> ReadOptions {
+        let columns = ColumnRoles {
+            label: self.label,
+            query: self.qid,
+            document: self.docid,
+            weight: self.weight,
+            position: self.position,
+            ignore: self.ignore,
+            only: self.only,
+            categorical: self.categorical,
+        };
+        ReadOptions { columns, first_id: self.first_id, group: true, ..ReadOptions::default() }
+    }
+
+    /// The same for files that a model scores. LETOR text counts features from where the model does: a file by itself may
+    /// lack feature 0.
+    pub(crate) fn options_for(self, ranker: &Ranker) -> ReadOptions {
+        let known = ranker.columns.names.is_none() && ranker.numbering == Numbering::Known;
+        let options = self.options();
+        ReadOptions { first_id: options.first_id.or(known.then_some(ranker.columns.first_id)), ..options }
+    }
 }
 
 /// One path or several.

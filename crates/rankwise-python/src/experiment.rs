@@ -16,14 +16,15 @@ use rankwise::data::Dataset;
 use rankwise::experiment::directory::{REPORT, write_results};
 use rankwise::experiment::spec::{Search, SearchMethod};
 use rankwise::experiment::{
-    CrossFold, Experiment, JobDone, Observer, RunOptions, Spec, Tuned, TunedTrial, Tuning, Validation,
-    cross_validate as cross_validated,
+    CrossFold, Experiment, JobDone, Observer, RunOptions, Spec, TaskEnd, TaskEngine, Tuned, TunedTrial,
+    Tuning, Validation, cross_validate as cross_validated, run_task as run_job,
 };
 use rankwise::metrics::Evaluation;
 use rankwise::watch::{Progress, Watch};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 use toml::Value;
 
 /// Hands the jobs of many threads to one watch.
@@ -53,8 +54,55 @@ impl<'a> JobReports<'a> {
     }
 }
 
-/// Runs an experiment, from a file or from a dictionary with its keys, into a directory. Returns the findings, the times and the
-/// path of the report.
+/// Hands tasks to a Python object: `rankwise._engines.Tasks`.
+struct PythonTasks {
+    tasks: Py<PyAny>,
+    /// Takes its exceptions, which reach the caller.
+    failure: Failure,
+}
+
+impl PythonTasks {
+    fn refused(&self, error: PyErr) -> rankwise::Error {
+        self.failure.report(error);
+        rankwise::Error::interrupted("the engine failed")
+    }
+}
+
+impl TaskEngine for PythonTasks {
+    fn submit(&mut self, number: usize, task: &str) -> rankwise::Result<()> {
+        let submitted = Python::attach(|py| self.tasks.call_method1(py, "submit", (number, task)).map(drop));
+        submitted.map_err(|error| self.refused(error))
+    }
+
+    fn next(&mut self, limit: Duration) -> rankwise::Result<Option<TaskEnd>> {
+        type Ended = Option<(usize, Option<String>, Option<String>)>;
+        let ended = Python::attach(|py| {
+            self.tasks.call_method1(py, "next", (limit.as_secs_f64(),))?.extract::<Ended>(py)
+        });
+        let ended = ended.map_err(|error| self.refused(error))?;
+        Ok(ended.map(|(number, answer, reason)| TaskEnd {
+            number,
+            answer: answer.ok_or_else(|| reason.unwrap_or_default()),
+        }))
+    }
+}
+
+/// Runs one job of an experiment that another process runs, and returns its answer.
+#[pyfunction]
+pub(crate) fn run_task(
+    py: Python<'_>,
+    task: String,
+    program: PathBuf,
+    n_jobs: Option<i64>,
+) -> PyResult<String> {
+    let (answer, _) = work::attended(py, n_jobs, &[], &Failure::default(), move |watch| {
+        run_job(&task, &build(&program)?, watch.stop())
+    })?;
+    Ok(answer)
+}
+
+/// Runs an experiment, from a file or from a dictionary with its keys, into a directory; the jobs as `tasks`, if given.
+/// Returns the findings, the times and the path of the report.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by rankwise.run only")]
 pub(crate) fn run_experiment<'py>(
@@ -67,6 +115,7 @@ pub(crate) fn run_experiment<'py>(
     program: PathBuf,
     n_jobs: Option<i64>,
     callbacks: Vec<Bound<'py, PyAny>>,
+    tasks: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let spec = match (&path, experiment) {
         (Some(path), _) => Spec::load(path),
@@ -80,20 +129,23 @@ pub(crate) fn run_experiment<'py>(
     let directory = out.unwrap_or_else(|| Path::new("results").join(&spec.name));
     let command = path.map_or_else(|| "rankwise.run({…})".into(), |path| format!("rankwise.run({path:?})"));
     let (to, what) = (directory.clone(), format!("{} (valid)", spec.selection));
-    let ((findings, times, notes), _) =
-        work::attended(py, n_jobs, &callbacks, &Failure::default(), move |watch| {
-            std::fs::create_dir_all(&to).map_err(|e| rankwise::Error::io("create", &to, e))?;
-            let experiment = Experiment::load(spec, &build(&program)?)?;
-            let notes = experiment.forecast()?;
-            let (stop, models) = (watch.stop().clone(), keep_models.then(|| to.join("models")));
-            let reports = JobReports::new(watch, what);
-            let observer = Observer { stop: &stop, done: &|job| reports.job(job) };
-            let options =
-                RunOptions { directory: &to, command: &command, keep_models: models.as_deref(), fresh };
-            let (findings, times) = experiment.run(&options, &observer)?;
-            write_results(&to, &findings, &times)?;
-            Ok((json!(findings), json!(times), notes))
-        })?;
+    let failure = Failure::default();
+    let mut tasks = tasks.map(|tasks| PythonTasks { tasks, failure: failure.clone() });
+    let ((findings, times, notes), _) = work::attended(py, n_jobs, &callbacks, &failure, move |watch| {
+        std::fs::create_dir_all(&to).map_err(|e| rankwise::Error::io("create", &to, e))?;
+        let experiment = Experiment::load(spec, &build(&program)?)?;
+        let notes = experiment.forecast()?;
+        let (stop, models) = (watch.stop().clone(), keep_models.then(|| to.join("models")));
+        let reports = JobReports::new(watch, what);
+        let observer = Observer { stop: &stop, done: &|job| reports.job(job) };
+        let options = RunOptions { directory: &to, command: &command, keep_models: models.as_deref(), fresh };
+        let (findings, times) = match &mut tasks {
+            Some(tasks) => experiment.run_on(tasks, &options, &observer)?,
+            None => experiment.run(&options, &observer)?,
+        };
+        write_results(&to, &findings, &times)?;
+        Ok((json!(findings), json!(times), notes))
+    })?;
     work::log(py, "info", &notes)?;
     let found = PyDict::new(py);
     found.set_item("findings", to_python(py, &findings)?)?;
@@ -105,8 +157,13 @@ pub(crate) fn run_experiment<'py>(
 
 /// Which build this is, by the bytes of the extension module: a journal of another build is not resumed.
 fn build(program: &Path) -> rankwise::Result<String> {
+    static BUILD: OnceLock<String> = OnceLock::new();
+    if let Some(build) = BUILD.get() {
+        return Ok(build.clone());
+    }
     let bytes = std::fs::read(program).map_err(|e| rankwise::Error::io("read", program, e))?;
-    Ok(format!("rankwise {} {}", env!("CARGO_PKG_VERSION"), rankwise::models::checksum(&bytes)))
+    let build = format!("rankwise {} {}", env!("CARGO_PKG_VERSION"), rankwise::models::checksum(&bytes));
+    Ok(BUILD.get_or_init(|| build).clone())
 }
 
 /// Which queries to train and test on: a number of folds, or the rows of each fold as scikit-learn divides them.

@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rankwise::data::AtomicFile;
+use rankwise::distributed::Traffic;
 use rankwise::metrics;
 use rankwise::models;
 use rankwise::models::insight::{Explainer, Permutation, splits};
@@ -36,11 +37,17 @@ use toml::Value;
 pub(crate) struct Ranker {
     pub(crate) ranker: Arc<models::Ranker>,
     history: Vec<Moment>,
+    traffic: Option<Traffic>,
 }
 
 impl Ranker {
     pub(crate) fn new(ranker: models::Ranker, history: Vec<Moment>) -> Ranker {
-        Ranker { ranker: Arc::new(ranker), history }
+        Ranker { ranker: Arc::new(ranker), history, traffic: None }
+    }
+
+    /// A ranker that was trained on several workers.
+    pub(crate) fn with_traffic(self, traffic: Traffic) -> Ranker {
+        Ranker { traffic: Some(traffic), ..self }
     }
 
     /// What Python gave to score: a `Data`, or features.
@@ -398,6 +405,22 @@ impl Ranker {
             };
         }
         Ok(history)
+    }
+
+    /// What `rankwise.distributed.train` exchanged with the workers: the number of questions to them, bytes sent and
+    /// received, and how often a worker was lost. `None` for a model that was trained in another way or read from a file.
+    #[getter]
+    fn traffic<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(traffic) = self.traffic else { return Ok(None) };
+        let counts = [
+            ("questions", traffic.questions),
+            ("sent", traffic.sent),
+            ("received", traffic.received),
+            ("losses", traffic.losses),
+        ];
+        let found = PyDict::new(py);
+        counts.into_iter().try_for_each(|(name, count)| found.set_item(name, count))?;
+        Ok(Some(found))
     }
 
     fn __repr__(&self) -> String {

@@ -13,17 +13,18 @@ from typing import Any
 import pytest
 
 import rankwise as rw
-from rankwise import _rankwise
+from rankwise import _rankwise, clicks, labels
 
 # Callbacks for a package that may not be there.
 WITHOUT_EXAMPLE = {"optuna"}
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    for name in rw.__all__:
-        value = getattr(rw, name)
-        if callable(value):
-            yield name, value
+    for module in (rw, clicks, labels):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value):
+                yield name, value
 
 
 def compiled() -> Iterator[tuple[str, str]]:

@@ -231,7 +231,10 @@ def test_a_model_of_lightgbm_is_read(small, tmp_path):
 
 
 # What runs in an interpreter of its own: signals and forks.
+# Ctrl-C is ignored in programs that a shell starts in the background, and the tests may be one.
 LONG = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, rankwise as rw, sys, time
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20000, 60)).astype(np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import rankwise as rw
-from rankwise import plots
+from rankwise import clicks, labels, plots
 from rankwise.sklearn import LambdaMART, ListNet, SvmMap, Trees
 
 Scores = NDArray[np.float64]
@@ -70,6 +70,22 @@ def judge(X: NDArray[np.float32], y: NDArray[np.float32], qid: NDArray[np.int64]
     return runs["mrr"]
 
 
+def ask_people_and_users(data: rw.Data, scores: dict[str, Scores], folder: Path) -> None:
+    judgments = labels.Judgments([("q", "a", "ann", 1), ("q", "a", "bob", 1), ("q", "b", "ann", 0), ("q", "b", "bob", 1)])
+    kappa: float | None = judgments.agreement(resamples=10).cohen
+    qrels: dict[str, dict[str, int]] = judgments.merge("majority").qrels()
+    assert kappa is not None and rw.evaluate(qrels, {"q": {"a": 1.0}}, "P@1")["p@1"] == 1.0
+    log: clicks.Log = clicks.simulate(data, scores, sessions=20)
+    log.save(folder / "log.jsonl")
+    theta: clicks.Propensities = clicks.Log(folder / "log.jsonl").propensities()
+    values: Scores = theta.theta
+    model: clicks.ClickModel = log.fit("pbm")
+    probabilities: Scores = model.predict("1", ["1-1", "1-2"])
+    worth: clicks.Counterfactual = log.evaluate({"1": {"1-1": 1.0}}, values.tolist(), "dcg@5")
+    both: clicks.InterleavedList = clicks.interleave(["a", "b"], ["b", "a"], session=1)
+    assert len(probabilities) == len(both.credit) == 2 and worth.ips >= 0
+
+
 def draw(ranker: rw.Ranker) -> None:
     plots.importance(ranker, top=5)
 
@@ -82,6 +98,8 @@ def mistakes(data: rw.Data, ranker: rw.Ranker) -> None:
     rw.load()  # type: ignore
     LambdaMART(learning_rate="fast")  # type: ignore
     ranker.scores(data)  # type: ignore
+    clicks.interleave(["a"])  # type: ignore
+    labels.read()  # type: ignore
 
 
 def main(folder: Path) -> None:
@@ -92,3 +110,4 @@ def main(folder: Path) -> None:
     scores = train(X, y, qid)
     assert estimate(X, y, qid, folder) > 0.5
     assert judge(X, y, qid, scores) == 1.0
+    ask_people_and_users(rw.Data(X, y, qid=qid), scores, folder)

@@ -3,6 +3,7 @@
 //! An error names the file, line and column, or the parameter, that caused it, and the way out where it is known.
 //! Failing to converge is not an error: it is part of a training record.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::path::Path;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What kind of error it is; the message has the details.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The operating system refused to read or write.
@@ -42,20 +43,40 @@ pub enum ErrorKind {
 /// assert_eq!(error.kind(), ErrorKind::Io);
 /// assert!(error.to_string().starts_with("cannot open no/such/file.txt: "));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Error(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Inner {
     kind: ErrorKind,
     place: Option<Place>,
     message: String,
-    /// The message ends with its text.
+    /// The message ends with its text. Of one that comes from another machine, the code of the operating system is known.
+    #[serde(with = "os_code")]
     source: Option<io::Error>,
 }
 
+mod os_code {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::io;
+
+    #[expect(clippy::ref_option, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(
+        source: &Option<io::Error>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        source.as_ref().and_then(io::Error::raw_os_error).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<io::Error>, D::Error> {
+        Ok(Option::<i32>::deserialize(deserializer)?.map(io::Error::from_raw_os_error))
+    }
+}
+
 /// A place in a text file. Lines and columns count from 1, columns in bytes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The file as the user named it, or `<stdin>`.
     pub file: String,
@@ -160,5 +181,15 @@ mod tests {
         assert_eq!(error.to_string(), "cannot read x.txt: no luck");
         let source = std::error::Error::source(&error).and_then(|s| s.downcast_ref::<io::Error>()).unwrap();
         assert_eq!(source.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn an_io_error_of_another_machine_keeps_its_code() {
+        let code = std::fs::read("no such file").unwrap_err().raw_os_error();
+        let sent =
+            postcard::to_stdvec(&Error::io("read", "x.txt", std::fs::read("no such file").unwrap_err()));
+        let error: Error = postcard::from_bytes(&sent.unwrap()).unwrap();
+        let source = std::error::Error::source(&error).and_then(|s| s.downcast_ref::<io::Error>()).unwrap();
+        assert!(code.is_some() && source.raw_os_error() == code);
     }
 }

@@ -13,9 +13,13 @@
 //! # Ok::<(), rankwise::Error>(())
 //! ```
 
+mod clicks;
 mod constant;
 mod forecast;
 mod relevance;
+#[cfg(test)]
+mod sharded;
+mod written;
 
 use crate::data::{Dataset, Normalizer};
 use crate::error::{Error, Result};
@@ -24,7 +28,7 @@ use crate::learners::{
     self, Configured, CustomGradients, CustomLoss, FingerprintedCheckpoint, Fitted, Learner, LearnerEntry,
     LossKind, LossLearner, RegularizationPath, Scorer, ScorerKind, Task, table_of, take_scorer,
 };
-use crate::metrics::{self, Conventions, Metric, check_relevance};
+use crate::metrics::{self, Conventions, Metric, MetricOfLabels, check_relevance_of};
 use crate::models::{LearnerCard, Provenance, Ranker, checksum};
 use crate::watch::Watch;
 use std::fmt;
@@ -32,6 +36,7 @@ use std::sync::Arc;
 use toml::{Table, Value};
 
 pub(crate) use forecast::TrainingTime;
+pub(crate) use written::WrittenRecipe;
 
 /// The metric when none is named.
 const METRIC: &str = "ndcg@10";
@@ -249,6 +254,19 @@ impl Trainer {
         self.configured.scorer
     }
 
+    /// Rejects a learner that cannot be trained on data that is divided among workers.
+    pub fn check_distributes(&self) -> Result<()> {
+        if self.configured.distributes {
+            return Ok(());
+        }
+        let scorer = self.scorer().map_or(String::new(), |kind| format!(" with scorer {}", kind.name()));
+        Err(Error::parameter(format!(
+            "`{}`{scorer} cannot be trained on several workers; train it on one machine, or use another learner, such as \
+             lambda-mart",
+            self.learner.name
+        )))
+    }
+
     /// The metric to choose by.
     pub fn metric(&self) -> &dyn Metric {
         &*self.metric
@@ -311,9 +329,27 @@ impl Trainer {
         watch: &mut dyn Watch,
     ) -> Result<Ranker> {
         check_data(train, valid)?;
-        check_relevance(&train.queries().map(|query| query.labels()).collect::<Vec<_>>(), [&*self.metric])?;
+        self.check_clicks(train)?;
+        check_relevance_of(train, &*self.metric)?;
         let (trainer, note) = self.for_labels(train)?;
         self.check_categories(train)?;
+        let mut ranker = match train.exchange() {
+            // Workers code categories and sort queries when they load their data.
+            Some(_) => trainer.fit_checked(train, valid, start, watch)?,
+            None => trainer.fit_sorted(train, valid, start, watch)?,
+        };
+        ranker.record.notes.splice(..0, note);
+        Ok(ranker)
+    }
+
+    /// Trains on data with the categories that it has, and in an order that does not depend on that of the file.
+    fn fit_sorted(
+        &self,
+        train: &Dataset,
+        valid: Option<&Dataset>,
+        start: Start<'_>,
+        watch: &mut dyn Watch,
+    ) -> Result<Ranker> {
         let own = match start.ranker {
             Some(ranker) => train.in_codes(&ranker.columns.categories)?,
             None => train.with_own_categories()?,
@@ -322,9 +358,7 @@ impl Trainer {
         let valid = valid.map(|valid| valid.in_codes(codes)).transpose()?;
         // What learners draw, divide or hold out by the number of a query must not depend on the order of the file.
         let (train, valid) = (own.by_query_id(), valid.as_deref().map(Dataset::by_query_id));
-        let mut ranker = trainer.fit_checked(&train, valid.as_deref(), start, watch)?;
-        ranker.record.notes.splice(..0, note);
-        Ok(ranker)
+        self.fit_checked(&train, valid.as_deref(), start, watch)
     }
 
     fn fit_checked(
@@ -336,7 +370,9 @@ impl Trainer {
     ) -> Result<Ranker> {
         self.check_start(&start, train)?;
         let data = train.fingerprint();
-        let fingerprint = start.checkpoint.map(|_| self.fingerprint(&data, valid, start.ranker));
+        // Only the driver has a checkpoint, but all workers are asked for the fingerprint.
+        let needed = start.checkpoint.is_some() || train.exchange().is_some();
+        let fingerprint = needed.then(|| self.fingerprint(&data, valid, start.ranker));
         let checkpoint = start.checkpoint.zip(fingerprint.as_deref());
         let task = Task {
             valid,
@@ -346,7 +382,10 @@ impl Trainer {
             ..Task::new(train, &*self.metric, self.seed)
         };
         let mut fitted = self.configured.train(&task, watch)?;
-        let undefined = |valid: &Dataset| valid.queries().all(|q| self.metric.is_undefined(q.labels()));
+        let undefined = |valid: &Dataset| {
+            let metric = MetricOfLabels::of(valid, &*self.metric);
+            valid.all(|| valid.queries().all(|q| metric.is_undefined(q.labels())))
+        };
         if valid.is_some_and(undefined) {
             let metric = self.metric.name();
             fitted.record.notes.push(format!(
@@ -354,6 +393,7 @@ impl Trainer {
             ));
         }
         fitted.record.notes.extend(self.constant_note(&fitted.model, train)?);
+        fitted.record.notes.extend(self.click_note(train, valid));
         self.ranker(fitted, train, data)
     }
 
@@ -361,6 +401,7 @@ impl Trainer {
     /// Fails if the learner has no regularization path.
     pub fn path(&self, cs: &[f64], train: &Dataset, watch: &mut dyn Watch) -> Result<RegularizationPath> {
         check_data(train, None)?;
+        self.check_clicks(train)?;
         self.check_path(cs)?;
         self.check_categories(train)?;
         let (trainer, _) = self.for_labels(train)?;
@@ -394,6 +435,7 @@ impl Trainer {
             conventions: self.metric.conventions().clone(),
             seed: self.seed,
             data: Some(data),
+            clicks: train.click_labels().cloned(),
             version: Some(Ranker::CURRENT_VERSION.into()),
             record: fitted.record,
         };
@@ -465,13 +507,13 @@ impl Trainer {
 
 /// Rejects data from which nothing can be learned.
 fn check_data(train: &Dataset, valid: Option<&Dataset>) -> Result<()> {
-    if train.is_empty() {
+    if train.whole().documents == 0 {
         return Err(Error::data("there are no training documents"));
     }
     if train.width() == 0 {
         return Err(Error::data("the training data has no features"));
     }
-    if train.queries().all(|q| q.weight() == 0.0) {
+    if train.all(|| train.queries().all(|q| q.weight() == 0.0)) {
         return Err(Error::data("every training query has weight 0"));
     }
     match valid {

@@ -190,13 +190,20 @@ fn kebab(variant: &str) -> String {
     name
 }
 
-/// The commands of the program, read from its source: this crate does not depend on it.
+/// The commands of the program that help shows, read from its source: this crate does not depend on it.
 fn commands() -> Vec<String> {
     let source = text("crates/rankwise-cli/src/commands/mod.rs");
     let (_, list) = source.split_once("enum Command {").expect("the list of commands");
     let list = list.split_once('}').unwrap().0;
-    let variants = list.lines().filter_map(|line| line.trim().split_once('('));
-    let names: Vec<String> = variants.map(|(variant, _)| kebab(variant)).collect();
+    let (mut names, mut hidden) = (Vec::new(), false);
+    for line in list.lines().map(str::trim) {
+        if line.starts_with("#[") {
+            hidden |= line.contains("hide = true");
+        } else if let Some((variant, _)) = line.split_once('(') {
+            names.extend((!hidden).then(|| kebab(variant)));
+            hidden = false;
+        }
+    }
     assert!(names.len() > 15 && names.contains(&"verify-export".to_owned()), "{names:?}");
     names
 }

@@ -56,6 +56,7 @@ fn dataset() -> impl Strategy<Value = Dataset> {
             document_ids: has[1].then(|| rows.iter().map(|r| r.2.as_str()).collect()),
             query_weights: has[2].then(|| queries.iter().map(|(weight, _)| *weight).collect()),
             positions: has[3].then(|| rows.iter().map(|r| r.3).collect()),
+            ..Parts::default()
         })
         .unwrap()
     })

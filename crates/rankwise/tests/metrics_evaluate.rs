@@ -33,6 +33,25 @@ fn means_are_weighted_and_leave_out_skipped_queries() {
 }
 
 #[test]
+fn parts_are_joined_to_the_whole() {
+    let metrics = parse_list("mrr,ndcg@1,mrr:empty=skip,num-q", &Conventions::default()).unwrap();
+    let (data, scores) = small();
+    let whole = evaluate(&data, &scores, &metrics).unwrap();
+    let part = |queries: &[usize]| {
+        let rows = queries.iter().flat_map(|&query| data.query(query).range());
+        let scores: Vec<f64> = rows.map(|row| scores[row]).collect();
+        let part = evaluate(&data.select_queries(queries), &scores, &metrics).unwrap();
+        (format!("part {queries:?}"), part)
+    };
+    assert_eq!(Evaluation::join([part(&[0]), part(&[1, 2])]).unwrap(), whole);
+    let message = Evaluation::join([part(&[0, 1]), part(&[1, 2])]).unwrap_err().to_string();
+    assert!(message.starts_with("query `2` is in part [0, 1] and in part [1, 2]"), "{message}");
+    let other = evaluate(&data, &scores, &parse_list("map", &Conventions::default()).unwrap()).unwrap();
+    assert!(Evaluation::join([part(&[0]), ("other".into(), other)]).is_err());
+    assert!(Evaluation::join([]).is_err());
+}
+
+#[test]
 fn there_is_no_mean_without_queries() {
     let list = JudgedList {
         id: "q",

@@ -19,6 +19,7 @@ fn example() -> Ranker {
         seed: u64::MAX >> 1,
         scorer: Some("linear".into()),
         data: Some("xxh3:0123".into()),
+        clicks: None,
         version: Some("1.2.3".into()),
         record: Record {
             outcome: Outcome::Converged,

@@ -1,4 +1,4 @@
-//! Imports go one way: data → metrics → losses → solvers, trees → models → learners → recipe → experiment.
+//! Imports go one way: data → metrics → labels → losses → solvers → clicks → trees → models → learners → recipe → distributed → experiment.
 //!
 //! The scanner reads tokens, not lines, so every way of naming a module of this crate is seen: `use` trees of any shape,
 //! paths in expressions, chains of `super` that reach the root, and names that `lib.rs` re-exports.
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every module at the root of the crate. Each imports only from itself and from those before it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 22] = [
     "error",
     "parallel",
     "sums",
@@ -16,14 +16,20 @@ const ORDER: [&str; 16] = [
     "watch",
     "card",
     "rank",
+    "pieces",
+    "exchange",
+    "significance",
     "data",
     "metrics",
+    "labels",
     "losses",
     "solvers",
+    "clicks",
     "trees",
     "models",
     "learners",
     "recipe",
+    "distributed",
     "experiment",
 ];
 

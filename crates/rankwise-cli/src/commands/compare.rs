@@ -267,7 +267,7 @@ fn unclear(files: &[Opened]) -> String {
 }
 
 /// Two tables for each metric, and what they show.
-fn as_text(by_metric: &[Comparison], metrics: &[String], conventions: &str) -> String {
+pub(super) fn as_text(by_metric: &[Comparison], metrics: &[String], conventions: &str) -> String {
     let tables = by_metric.iter().zip(metrics).map(|(comparison, metric)| tables(comparison, metric));
     let tables: String = tables.map(|tables| format!("{tables}\n")).collect();
     let first = &by_metric[0];

@@ -3,6 +3,8 @@ use clap::builder::{PossibleValuesParser, Resettable};
 use clap::{Args, Command};
 use clap_complete::Shell;
 use rankwise::card::Card;
+use rankwise::clicks::models::ClickModelKind;
+use rankwise::clicks::preferences::PreferenceRule;
 use rankwise::data::{CLEANING, NORMALIZERS, SHAPES};
 use rankwise::experiment::study::STUDIES;
 use rankwise::learners::{LEARNERS, ScorerKind};
@@ -51,6 +53,10 @@ fn names(command: &str, argument: &str) -> Option<Vec<&'static str>> {
     }
     Some(match (command, argument) {
         ("learners", "name") | (_, "learner" | "learners") => of(LEARNERS, |entry| &entry.card),
+        ("fit", "model") => ClickModelKind::ALL.map(ClickModelKind::name).to_vec(),
+        ("preferences", "rule") => PreferenceRule::ALL.map(PreferenceRule::name).to_vec(),
+        ("merge", "by") => vec!["majority", "median", "mean", "dawid-skene"],
+        ("evaluate", "metric") => vec!["dcg@10", "p@10", "reciprocal"],
         ("metrics", "name") | (_, "metric" | "metrics") => of(METRICS, |entry| &entry.card),
         ("study", "name") => of(STUDIES, |entry| &entry.card),
         ("export" | "verify-export", "format") => Format::ALL.map(Format::name).to_vec(),

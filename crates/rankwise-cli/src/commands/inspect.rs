@@ -2,8 +2,12 @@ use crate::content::load_model;
 use crate::{network, output, table, trees};
 use anyhow::{Result, bail};
 use clap::Args;
+use rankwise::data::{ClickLabels, FeatureSource};
 use rankwise::models::{LinearModel, Model, OrdinalModel, Ranker};
 use std::path::PathBuf;
+
+/// Ranks whose propensities are shown.
+const SHOWN_RANKS: usize = 10;
 
 /// Show a model: learner, parameters, training record, and weights, trees or layers.
 #[derive(Args)]
@@ -84,8 +88,14 @@ fn summary(ranker: &Ranker) -> String {
             width => format!("{width}, from {first} to {last}"),
         },
     ]);
+    if let Some(source) = &ranker.columns.source {
+        lines.row(["computed by", &computed_by(source)]);
+    }
     if !ranker.columns.categories.is_empty() {
         lines.row(["categorical", &categorical(ranker)]);
+    }
+    if let Some(clicks) = &ranker.clicks {
+        lines.row(["labels", &of_clicks(clicks)]);
     }
     lines.row(["training", &record.ending()]);
     for (name, value) in &record.figures {
@@ -96,6 +106,34 @@ fn summary(ranker: &Ranker) -> String {
         lines.row(["note", note]);
     }
     lines.render()
+}
+
+/// How the labels were made from clicks.
+fn of_clicks(clicks: &ClickLabels) -> String {
+    if clicks.propensities.is_empty() {
+        return "clicks, not corrected for their positions".to_owned();
+    }
+    let theta: Vec<String> =
+        clicks.propensities.iter().take(SHOWN_RANKS).map(|t| format!("{t:.3}")).collect();
+    let more = if clicks.propensities.len() > SHOWN_RANKS { " …" } else { "" };
+    let filled = if clicks.doubly_robust { ", filled in by a model" } else { "" };
+    let (clip, method) = (clicks.clip, &clicks.method);
+    format!(
+        "clicks, divided by propensities of at least {clip}{filled} ({method}): {}{more}",
+        theta.join(" ")
+    )
+}
+
+/// The feature set, and the analyzers of the fields.
+fn computed_by(source: &FeatureSource) -> String {
+    let name_only = |analyzer: &str| analyzer.split(' ').next().unwrap_or_default().to_owned();
+    let analyzers: Vec<String> = source
+        .analyzers()
+        .iter()
+        .map(|(field, analyzer)| format!("{field} {}", name_only(analyzer)))
+        .collect();
+    let features = output::count(source.feature_names().len(), "feature", "features");
+    format!("feature set {}, {features}; analyzers: {}", source.name(), analyzers.join(", "))
 }
 
 /// The categorical features, with their number of categories where these have texts.

@@ -1,21 +1,35 @@
 //! The commands, one file each.
 
+mod clicks;
 mod compare;
 mod completions;
 mod convert;
 mod demo;
+#[cfg(feature = "search")]
+mod demo_search;
+#[cfg(feature = "server")]
+mod demo_serve;
 mod dependence;
 mod eval;
 mod explain;
 mod export;
+#[cfg(feature = "search")]
+mod features;
 mod fuse;
 mod importance;
+#[cfg(feature = "search")]
+mod index;
 mod inspect;
+mod labels;
 mod learners;
 mod metrics;
 mod prepare;
 mod run;
 mod score;
+#[cfg(feature = "search")]
+mod search;
+#[cfg(feature = "server")]
+mod serve;
 mod split;
 mod stats;
 mod study;
@@ -23,6 +37,7 @@ mod synth;
 mod train;
 mod tune;
 mod verify_export;
+mod worker;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -53,13 +68,26 @@ pub(crate) enum Command {
     Dependence(dependence::Dependence),
     Export(export::Export),
     VerifyExport(verify_export::VerifyExport),
+    #[cfg(feature = "search")]
+    Index(index::IndexCommand),
+    #[cfg(feature = "search")]
+    Features(features::FeaturesCommand),
+    #[cfg(feature = "search")]
+    Search(search::SearchCommand),
+    #[cfg(feature = "server")]
+    Serve(Box<serve::Serve>),
+    Labels(labels::Labels),
+    Clicks(clicks::Clicks),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 impl Command {
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// Runs the command. `threads` is what the user asked for.
+    pub(crate) fn run(self, threads: Option<u16>) -> Result<ExitCode> {
         match self {
-            Command::Train(command) => return command.run(),
+            Command::Train(command) => return command.run(threads),
             Command::Run(command) => return command.run(),
             Command::Study(command) => return command.run(),
             Command::Tune(command) => return command.run(),
@@ -81,7 +109,18 @@ impl Command {
             Command::Explain(command) => command.run(),
             Command::Dependence(command) => command.run(),
             Command::Export(command) => command.run(),
+            #[cfg(feature = "search")]
+            Command::Index(command) => command.run(),
+            #[cfg(feature = "search")]
+            Command::Features(command) => command.run(),
+            #[cfg(feature = "search")]
+            Command::Search(command) => command.run(),
+            #[cfg(feature = "server")]
+            Command::Serve(command) => command.run(),
+            Command::Labels(command) => command.run(),
+            Command::Clicks(command) => command.run(),
             Command::Completions(command) => command.run(),
+            Command::Worker(command) => command.run(),
         }?;
         Ok(ExitCode::SUCCESS)
     }

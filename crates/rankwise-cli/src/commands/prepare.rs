@@ -54,7 +54,8 @@ impl Prepare {
         output::prepare_to_write(&self.output, &[("the data", &self.input)])?;
         let mut data = self.reading.read(&self.input)?;
         if let Some(normalizer) = normalizer {
-            data = normalizer.apply(data)?;
+            // Scaled features are no longer those that a search computes.
+            data = normalizer.apply(data)?.with_source(None)?;
         }
         let mut report = None;
         if let Some(cleaner) = cleaner {

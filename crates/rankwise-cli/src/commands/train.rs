@@ -2,16 +2,18 @@ use crate::content::load_model;
 use crate::progress::ProgressBar;
 use crate::train_args::TrainArgs;
 use crate::{interrupt, output, table};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use rankwise::data::Dataset;
+use rankwise::distributed::{Driver, Processes, Traffic};
 use rankwise::error::Error;
 use rankwise::learners::boosting::Checkpoint;
 use rankwise::metrics::evaluate;
 use rankwise::models::{Outcome, Ranker};
 use rankwise::recipe::Start;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::{env, thread};
 
 /// Train a model.
 #[derive(Args)]
@@ -24,7 +26,10 @@ use std::process::ExitCode;
     --set iterations=500 --checkpoint state.json -o model.json\n  \
     rankwise train svm-map --scorer trees --train train.txt -o model.json\n  \
     rankwise train list-net --scorer network --set layers=64-32 \\\n      \
-    --train train.txt --valid valid.txt -o model.json"
+    --train train.txt --valid valid.txt -o model.json\n  \
+    rankwise train lambda-mart --train part*.parquet --workers 4 -o model.json\n  \
+    rankwise train list-net --train log.jsonl --propensity theta.json -o unbiased.json\n  \
+    rankwise train list-net --train train.txt --clicks log.jsonl --propensity theta.json -o unbiased.json"
 )]
 pub(crate) struct Train {
     /// Validation data for early stopping and model selection
@@ -44,36 +49,40 @@ pub(crate) struct Train {
         value_parser = clap::value_parser!(u64).range(1..))]
     checkpoint_every: u64,
 
+    /// Divide the data among this many processes, each of which reads and keeps only its own queries. The model is the
+    /// same. Each gets its part of the cores, or as many as --threads says
+    #[arg(long, value_name = "N", conflicts_with = "start",
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
     #[command(flatten)]
     training: TrainArgs,
 }
 
+/// A trained model, and its metric on training and validation queries.
+type Measured = (Ranker, Option<f64>, Option<f64>);
+
 impl Train {
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// Trains a model. `threads` is what the user asked for.
+    pub(crate) fn run(self, threads: Option<u16>) -> Result<ExitCode> {
         if let Some(checkpoint) = &self.checkpoint {
             output::keep_apart("the checkpoint", checkpoint, &self.training.output)?;
             self.training.will_write(checkpoint, &self.valid)?;
         }
-        let trainer = self.training.recipe()?.check()?;
-        let (train, valid) = self.training.read(&self.valid)?;
-        let (train, valid) = (trainer.prepare(train)?, valid.map(|v| trainer.prepare(v)).transpose()?);
-        output::notes(&Vec::from_iter(trainer.forecast(&train)?));
-        let before = self.start.as_deref().map(|path| self.training.number(load_model(path)?)).transpose()?;
         let checkpoint = self
             .checkpoint
             .as_ref()
             .map(|path| Checkpoint { path: path.clone(), every: self.checkpoint_every });
-        let start = Start { ranker: before.as_ref(), checkpoint: checkpoint.as_ref() };
-        let ranker = interrupt::stoppable(|stop| {
-            let mut progress = ProgressBar::new(trainer.learner(), stop);
-            trainer.fit_prepared(&train, valid.as_ref(), start, &mut progress)
-        })?;
-        if ranker.record.outcome == Outcome::Interrupted && ranker.record.rounds == 0 {
+        let (ranker, on_train, on_valid) = match self.workers {
+            Some(workers) => self.train_on_workers(workers, threads, checkpoint.as_ref())?,
+            None => self.train(checkpoint.as_ref())?,
+        };
+        if is_empty(&ranker) {
             let message = "stopped before the first iteration ended; nothing was written";
             return Err(Error::interrupted(message).into());
         }
         self.training.save(&ranker)?;
-        self.report(&ranker, &train, valid.as_ref())?;
+        self.report(&ranker, on_train, on_valid)?;
         if let Some(checkpoint) = checkpoint {
             if ranker.record.outcome == Outcome::Interrupted {
                 output::note(format!(
@@ -87,13 +96,67 @@ impl Train {
         Ok(interrupt::exit_code(&ranker.record))
     }
 
-    fn report(&self, ranker: &Ranker, train: &Dataset, valid: Option<&Dataset>) -> Result<()> {
+    /// Trains in this process.
+    fn train(&self, checkpoint: Option<&Checkpoint>) -> Result<Measured> {
+        let trainer = self.training.recipe()?.check()?;
+        let (train, valid) = self.training.read(&self.valid)?;
+        let (train, valid) = (trainer.prepare(train)?, valid.map(|v| trainer.prepare(v)).transpose()?);
+        output::notes(&Vec::from_iter(trainer.forecast(&train)?));
+        let before = self.start.as_deref().map(|path| self.training.number(load_model(path)?)).transpose()?;
+        let start = Start { ranker: before.as_ref(), checkpoint };
+        let ranker = interrupt::stoppable(|stop| {
+            let mut progress = ProgressBar::new(trainer.learner(), stop);
+            trainer.fit_prepared(&train, valid.as_ref(), start, &mut progress)
+        })?;
+        if is_empty(&ranker) {
+            return Ok((ranker, None, None));
+        }
         let metric = [self.training.metric()?];
         let value = |data: &Dataset| -> Result<Option<f64>> {
             Ok(evaluate(data, &ranker.model.scores(data)?, &metric)?.mean(0))
         };
-        let on_train = value(train)?;
-        let on_valid = valid.map(value).transpose()?.flatten();
+        let (on_train, on_valid) = (value(&train)?, valid.as_ref().map(value).transpose()?.flatten());
+        Ok((ranker, on_train, on_valid))
+    }
+
+    /// Trains in other processes, which read the data.
+    fn train_on_workers(
+        &self,
+        workers: u16,
+        threads: Option<u16>,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Measured> {
+        let mut job = self.training.job(&self.valid, workers.into())?;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        job.threads = Some(threads.map_or((cores / usize::from(workers)).max(1), usize::from));
+        let program = env::current_exe().context("cannot find the program to start workers with")?;
+        let command = move |_| {
+            let mut command = Command::new(&program);
+            command.args(["worker", "--threads", "1"]);
+            command
+        };
+        let mut driver = Driver::new(Processes::start(workers.into(), command)?);
+        // The driver computes while its workers wait, so it may use all cores.
+        let pool =
+            rayon::ThreadPoolBuilder::new().build().context("cannot start the threads of the driver")?;
+        let trained = interrupt::stoppable(|stop| {
+            let bar = || ProgressBar::new(self.training.learner(), stop);
+            pool.install(|| driver.train(&job, checkpoint, &mut bar()))
+        })?;
+        let Traffic { questions, received, losses, .. } = driver.traffic();
+        let lost = if losses > 0 {
+            format!("; {} lost and replaced", output::count(losses as usize, "worker was", "workers were"))
+        } else {
+            String::new()
+        };
+        output::note(format!(
+            "{workers} workers answered {questions} questions with {:.1} MB{lost}",
+            received as f64 / 1e6
+        ));
+        Ok((trained.ranker, trained.train, trained.valid))
+    }
+
+    fn report(&self, ranker: &Ranker, on_train: Option<f64>, on_valid: Option<f64>) -> Result<()> {
         output::notes(&ranker.record.notes);
         if self.training.json {
             return output::print_json(&serde_json::json!({
@@ -111,6 +174,11 @@ impl Train {
             }
         }
     }
+}
+
+/// Whether training was stopped before there was anything to keep.
+fn is_empty(ranker: &Ranker) -> bool {
+    ranker.record.outcome == Outcome::Interrupted && ranker.record.rounds == 0
 }
 
 /// How training went, in a sentence or two.

@@ -34,6 +34,26 @@ fn from_data_to_a_comparison() {
 }
 
 #[test]
+fn how_features_were_computed_goes_from_data_to_models() {
+    let place = Place::with_data();
+    let features: String = (1..=8).map(|i| format!("{{ name = 'bm25.f{i}' }}, ")).collect();
+    let set = format!("name = 'mine'\nfeatures = [{features}]\nanalyzers = {{ title = 'english 5f0c' }}\n");
+    place.write("data.txt.features.toml", set);
+    place.ok("split data.txt -o parts --fractions 0.7,0.3 --extension csv");
+    place.ok("convert parts/train.csv train.txt.gz");
+    place.ok("train regression --train train.txt.gz -o m.json");
+    let inspected = place.ok("inspect m.json");
+    assert!(inspected.contains("from bm25.f1 to bm25.f8"), "{inspected}");
+    assert!(inspected.contains("feature set mine, 8 features; analyzers: title english\n"), "{inspected}");
+    place.ok("eval m.json parts/test.csv");
+    // Scaled features are not those of the feature set.
+    place.ok("prepare parts/train.csv -o scaled.csv --normalize min-max");
+    assert!(!place.path("scaled.csv.features.toml").exists());
+    place.write("train.txt.gz.features.toml", "name = 'x'\nfeatures = [{ name = 'a' }]");
+    assert!(place.fails("stats train.txt.gz").contains("train.txt.gz.features.toml describes 1"));
+}
+
+#[test]
 fn the_same_command_gives_the_same_bytes_with_any_threads() {
     let place = Place::with_data();
     for threads in ["1", "2", "5"] {

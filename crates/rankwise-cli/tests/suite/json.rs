@@ -56,7 +56,10 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("`run FILE --json`, `demo --json`", &["run e.toml -o results --json"]),
     ("`study --json`", &["study --json"]),
     ("`study NAME --json`", &["study c-path --train data.txt --values 1 --learner svm-auc -o s --json"]),
-    ("`inspect MODEL --json`", &["inspect trees.json --json", "inspect prank.json --json"]),
+    (
+        "`inspect MODEL --json`",
+        &["inspect trees.json --json", "inspect prank.json --json", "inspect clicked.json --json"],
+    ),
     (
         "`inspect MODEL --tree N --json`",
         &[
@@ -75,7 +78,47 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ),
     ("`dependence MODEL FILE --feature F --json`", &["dependence linear.json data.txt --feature 1 --json"]),
     ("`verify-export MODEL EXPORTED --json`", &["verify-export trees.json trees.txt --json"]),
+    ("`index FILE -o INDEX --json`", &["index docs.jsonl -o docs.idx --links cites --json"]),
+    ("`index --show -o INDEX --json`", &["index --show -o docs.idx --json"]),
+    ("`search INDEX QUERY --json`", &["search docs.idx time sharing --json"]),
+    ("`search INDEX --queries FILE --json`", &["search docs.idx --queries q.tsv --json"]),
+    (
+        "`search INDEX QUERY --why-not ID --json`",
+        &[
+            "search docs.idx sharing --why-not d1 --json",
+            "search docs.idx sharing -k 1 --why-not d2 --json",
+            "search docs.idx sharing -k 1 --why-not d2 --model search.json --depth 1 --json",
+        ],
+    ),
+    ("`labels agree FILE… --json`", &["labels agree judgments.csv --json"]),
+    (
+        "`labels merge FILE… -o OUT --json`",
+        &[
+            "labels merge judgments.csv -o qrels.txt --json",
+            "labels merge judgments.csv --by dawid-skene -o qrels.txt --json",
+        ],
+    ),
+    ("`clicks stats LOG… --json`", &["clicks stats log.jsonl broken.jsonl --json"]),
+    (
+        "`clicks fit MODEL LOG… --json`",
+        &["clicks fit pbm log.jsonl --json", "clicks fit cascade log.jsonl --held-out 0 --json"],
+    ),
+    (
+        "`clicks propensity LOG… --json`",
+        &[
+            "clicks propensity log.jsonl -o theta.json --json",
+            "clicks propensity log.jsonl --by em --depth 3 --json",
+        ],
+    ),
+    (
+        "`clicks evaluate LOG… --json`",
+        &["clicks evaluate log.jsonl --propensity theta.json --model linear.json --data data.txt --json"],
+    ),
+    ("`clicks interleaving LOG… --json`", &["clicks interleaving interleaved.jsonl --json"]),
 ];
+
+const JUDGMENTS: &str =
+    "query,document,judge,grade\nq,a,ann,2\nq,a,bob,2\nq,b,ann,0\nq,b,bob,1\nq,c,ann,1\nq,c,bob,1\n";
 
 /// An experiment with everything that has findings of its own.
 const EXPERIMENT: &str = r#"
@@ -99,9 +142,23 @@ within = 1.0
 source = "by hand"
 "#;
 
+const DOCUMENTS: &str = r#"{"id": "d1", "title": "Time sharing", "cites": ["d2"]}
+{"id": "d2", "title": "Sharing a batch of time", "cites": []}
+"#;
+
 /// Objects whose keys are names of metrics or parameters, or that belong to a file format.
-const ARBITRARY: [&str; 7] =
-    ["means", "totals", "values", "parameters", "model", "normalizer", "empty-except"];
+const ARBITRARY: [&str; 10] = [
+    "means",
+    "totals",
+    "values",
+    "parameters",
+    "model",
+    "normalizer",
+    "empty-except",
+    "analyzers",
+    "fields",
+    "rankers",
+];
 
 /// What docs/json.md has under a heading.
 struct Documented {
@@ -160,6 +217,10 @@ fn the_json_output_of_every_command_has_the_documented_keys() {
     let place = Place::new();
     fs::write(place.directory().join("e.toml"), EXPERIMENT).unwrap();
     place.ok("synth --shape ohsumed --queries 12 --documents 15 --features 6 -o data.txt");
+    place.write("docs.jsonl", DOCUMENTS);
+    place.write("q.tsv", "1\ttime sharing\n2\tsharing\n");
+    place.write("judgments.csv", JUDGMENTS);
+    place.write("broken.jsonl", "{\"id\": 1");
     for (heading, commands) in COMMANDS {
         let documented = documented(&document, heading);
         assert!(!documented.keys.is_empty(), "{heading}: no table of keys");
@@ -167,6 +228,21 @@ fn the_json_output_of_every_command_has_the_documented_keys() {
         for arguments in *commands {
             if arguments.starts_with("verify-export") {
                 place.ok("export trees.json --format lightgbm -o trees.txt");
+            }
+            if arguments.contains("search.json") {
+                place.ok("features docs.idx --queries q.tsv --set small -o search.csv");
+                place.ok("train regression --train search.csv -o search.json");
+            }
+            if arguments.contains("clicked.json") {
+                place.ok("clicks simulate data.txt --model trees.json --sessions 20 -o shown.jsonl");
+                place.ok("train list-net --train data.txt --clicks shown.jsonl -o clicked.json");
+            }
+            if arguments.starts_with("clicks stats") {
+                let models = "--model trees.json --model linear.json --sessions 20";
+                place.ok(&format!("clicks simulate data.txt {models} -o log.jsonl"));
+                place.ok(&format!(
+                    "clicks simulate data.txt {models} --interleave team-draft -o interleaved.jsonl"
+                ));
             }
             let value: Value = serde_json::from_str(&place.ok(*arguments)).unwrap();
             let objects = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);

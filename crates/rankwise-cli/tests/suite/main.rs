@@ -2,15 +2,21 @@
 //! linked once.
 
 mod categories;
+mod clicks;
 mod commands;
 mod completions;
 mod experiments;
 mod exports;
 mod faults;
+mod from_clicks;
 mod insight;
 mod json;
+mod labels;
 mod networks;
 mod odd_input;
 mod place;
+mod search;
+mod serve;
 mod trec;
 mod trees;
+mod workers;

@@ -18,6 +18,7 @@ from rankwise._compare import Comparison, compare
 from rankwise._evaluate import Evaluation, evaluate, metrics
 from rankwise._experiments import CrossValidation, ExperimentResult, Tuned, cross_validate, run, tune
 from rankwise._rankwise import Data, Progress, Ranker, Recipe, __version__, learners, load, read
+from rankwise._search import Hit, Index, SearchResult
 
 __all__ = [
     "Comparison",
@@ -25,9 +26,12 @@ __all__ = [
     "Data",
     "Evaluation",
     "ExperimentResult",
+    "Hit",
+    "Index",
     "Progress",
     "Ranker",
     "Recipe",
+    "SearchResult",
     "Tuned",
     "__version__",
     "compare",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from rankwise._engines import Engine
 
 Callback = Callable[[Progress], Any]
 
@@ -169,11 +172,17 @@ def run(
     fresh: bool = False,
     n_jobs: int | None = None,
     callbacks: Iterable[Callback] = (),
+    engine: str | Engine | None = None,
+    client: Any = None,
+    workers: int | None = None,
 ) -> ExperimentResult:
     """Runs an experiment: data sets × folds × learners × settings.
 
     Finished jobs are kept in a journal, so that the same call resumes after an interruption. All files are those of
     `rankwise run`, and the findings have the same bytes.
+
+    With an engine, each job is a task in another process. Every machine needs the same build of Rankwise and the data
+    files under the same paths. The findings are still the same bytes, and a run continues with any engine or without one.
 
     Args:
         experiment: The path of an experiment file, or a dictionary with its keys. Paths in a file are relative to it,
@@ -181,8 +190,13 @@ def run(
         out: The directory to write to; `results/NAME` by default.
         keep_models: Write the chosen model of every fold to `out/models`.
         fresh: Start over, whatever the directory contains.
-        n_jobs: The number of threads; all cores by default.
+        n_jobs: The number of threads; all cores by default. With an engine, the number of threads of each task; 1 by
+            default.
         callbacks: Called after each job with a `Progress`.
+        engine: Who runs the jobs: this process by default; `"ray"`, `"dask"`, `"local"` for processes of this machine, or
+            an executor of `concurrent.futures`. A job whose task is lost three times ends the run.
+        client: With `engine="dask"`, the client; the current one by default.
+        workers: With `engine="local"`, the number of processes; as many as the cores have room for by default.
 
     >>> import rankwise as rw, tempfile
     >>> experiment = {
@@ -196,9 +210,30 @@ def run(
     """
     path, keys = (None, dict(experiment)) if isinstance(experiment, Mapping) else (os.fspath(experiment), None)
     to = None if out is None else os.fspath(out)
-    program = _rankwise.__file__
-    found = _rankwise.run_experiment(path, keys, to, keep_models, fresh, program, n_jobs, list(callbacks))
-    return ExperimentResult(found)
+    start = functools.partial(
+        _rankwise.run_experiment, path, keys, to, keep_models, fresh, _rankwise.__file__, n_jobs, list(callbacks)
+    )
+    if engine is None:
+        if client is not None or workers is not None:
+            raise ValueError("client and workers are for engines; give engine='dask' or engine='local'")
+        return ExperimentResult(start(None))
+    from rankwise import _engines
+
+    threads = 1 if n_jobs is None else n_jobs
+    if threads < 1:
+        raise ValueError(f"n_jobs is {n_jobs}; with an engine, give the number of threads of each task")
+    runner = _engines.engine(engine, client=client, workers=workers, threads=threads)
+    try:
+        return ExperimentResult(start(_engines.Tasks(runner, functools.partial(_run_task, threads))))
+    finally:
+        # The caller's own executor stays as it is.
+        if runner is not engine:
+            runner.close()
+
+
+def _run_task(threads: int, task: str) -> str:
+    """Runs one job of an experiment; called by engines, in other processes."""
+    return _rankwise.run_task(task, _rankwise.__file__, threads)
 
 
 class CrossValidation:

@@ -19,6 +19,11 @@ def frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     return {name: list(values) for name, values in columns.items()}
 
 
+def of_rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Any:
+    """A frame with these columns of dictionaries."""
+    return frame({name: [row[name] for row in rows] for name in names})
+
+
 def number(value: Any) -> str:
     """A value of a metric with four decimals; a dash where there is none."""
     return "–" if value is None or value != value else f"{value:.4f}"

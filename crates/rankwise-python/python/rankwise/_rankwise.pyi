@@ -8,10 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "ClickLog",
+    "ClickModel",
     "Data",
+    "Judgments",
+    "MergedLabels",
     "Progress",
+    "Propensities",
     "Ranker",
     "Recipe",
+    "SearchIndex",
+    "Worker",
     "__version__",
     "catalogue",
     "compare_data",
@@ -20,13 +27,22 @@ __all__ = [
     "evaluate_arrays",
     "evaluate_data",
     "evaluate_run",
+    "evaluate_shard",
+    "interleave_lists",
+    "join_evaluations",
     "learners",
     "load",
     "metric_names",
     "read",
+    "read_queries",
     "read_trec_qrels",
     "read_trec_run",
     "run_experiment",
+    "score_shard",
+    "serve_worker",
+    "simulate_clicks",
+    "train_on_workers",
+    "run_task",
     "tune",
 ]
 __version__: str
@@ -63,6 +79,8 @@ class Data:
     def labels(self) -> NDArray[np.float32]: ...
     @property
     def qid(self) -> list[str]: ...
+    @property
+    def docid(self) -> list[str] | None: ...
     @property
     def queries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
     @property
@@ -154,6 +172,8 @@ class Ranker:
     def record(self) -> dict[str, Any]: ...
     @property
     def history(self) -> dict[str, list[float]]: ...
+    @property
+    def traffic(self) -> dict[str, int] | None: ...
 
 @final
 class Progress:
@@ -239,7 +259,9 @@ def run_experiment(
     program: _Path,
     n_jobs: int | None,
     callbacks: Sequence[_Callback],
+    tasks: Any,
 ) -> dict[str, Any]: ...
+def run_task(task: str, program: _Path, n_jobs: int | None) -> str: ...
 def cross_validate(
     recipe: Recipe,
     data: Data,
@@ -261,3 +283,180 @@ def tune(
     n_jobs: int | None,
     callbacks: Sequence[_Callback],
 ) -> dict[str, Any]: ...
+@final
+class SearchIndex:
+    def __new__(cls, path: _Path) -> SearchIndex: ...
+    @staticmethod
+    def create(
+        path: _Path,
+        documents: Any,
+        fields: Sequence[str],
+        links: Sequence[str],
+        analyzer: str,
+        options: dict[str, Any],
+        callbacks: Sequence[_Callback],
+    ) -> SearchIndex: ...
+    def update(
+        self, documents: Any, delete: Sequence[str], options: dict[str, Any], callbacks: Sequence[_Callback]
+    ) -> dict[str, Any]: ...
+    def refresh(self) -> None: ...
+    def info(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def search(
+        self, query: str, k: int, skip: int, explain: bool, snippet: int, options: dict[str, Any]
+    ) -> list[dict[str, Any]]: ...
+    def run(
+        self, queries: Sequence[tuple[str, str]], k: int, options: dict[str, Any]
+    ) -> dict[str, dict[str, float]]: ...
+    def why_not(self, query: str, id: str, k: int, options: dict[str, Any]) -> tuple[dict[str, Any], str]: ...
+    def feature_set(self, set: str, pick: Sequence[str], without: Sequence[str]) -> tuple[list[str], str]: ...
+    def features(
+        self,
+        queries: Sequence[tuple[str, str]],
+        candidates: str | dict[str, dict[str, float]],
+        qrels: dict[str, dict[str, int]] | None,
+        set: str,
+        pick: Sequence[str],
+        without: Sequence[str],
+        keep_unjudged: bool,
+        options: dict[str, Any],
+    ) -> Data: ...
+
+def read_queries(path: _Path) -> list[tuple[str, str]]: ...
+@final
+class Worker:
+    def __new__(cls) -> Worker: ...
+    def reply(self, message: bytes) -> bytes: ...
+
+def serve_worker() -> None: ...
+def train_on_workers(
+    recipe: Recipe,
+    train: Sequence[_Path],
+    valid: Sequence[_Path] | None,
+    reading: dict[str, Any],
+    engine: Any,
+    threads: int | None,
+    limit: float,
+    checkpoint: _Path | None,
+    checkpoint_every: int,
+    callbacks: Sequence[_Callback],
+) -> Ranker: ...
+def score_shard(
+    ranker: Ranker, path: _Path, reading: dict[str, Any], n_jobs: int | None
+) -> NDArray[np.float64]: ...
+def evaluate_shard(
+    ranker: Ranker,
+    path: _Path,
+    reading: dict[str, Any],
+    metrics: str,
+    preset: str,
+    conventions: _Conventions,
+    n_jobs: int | None,
+) -> str: ...
+def join_evaluations(
+    parts: Sequence[str], names: Sequence[str], metrics: str, preset: str, conventions: _Conventions
+) -> dict[str, Any]: ...
+
+# What `rankwise.labels` wraps.
+_JudgmentRow = tuple[str, str, str, float, str | None, str | None]
+
+@final
+class Judgments:
+    @staticmethod
+    def read(paths: Sequence[_Path], columns: Sequence[str | None]) -> Judgments: ...
+    @staticmethod
+    def of_rows(rows: Sequence[_JudgmentRow]) -> Judgments: ...
+    def __len__(self) -> int: ...
+    @property
+    def replaced(self) -> int: ...
+    @property
+    def without_grade(self) -> int: ...
+    def rows(self) -> list[dict[str, Any]]: ...
+    def write(self, path: _Path) -> None: ...
+    def agreement(
+        self, resamples: int, confidence: float, seed: int, n_jobs: int | None
+    ) -> dict[str, Any]: ...
+    def merge(self, rule: str, iterations: int) -> tuple[MergedLabels, dict[str, Any] | None]: ...
+
+@final
+class MergedLabels:
+    @property
+    def tied(self) -> int: ...
+    def rows(self) -> list[dict[str, Any]]: ...
+    def rounded(self) -> MergedLabels: ...
+    def qrels(self) -> dict[str, dict[str, int]]: ...
+    def write(self, path: _Path, table: bool) -> None: ...
+
+# What `rankwise.clicks` wraps.
+@final
+class ClickLog:
+    @staticmethod
+    def of_files(paths: Sequence[_Path]) -> ClickLog: ...
+    @staticmethod
+    def of_dictionaries(given: Sequence[Any]) -> ClickLog: ...
+    def report(self) -> dict[str, Any]: ...
+    def dictionaries(self) -> list[dict[str, Any]]: ...
+    def write(self, path: _Path) -> None: ...
+    def stats(self) -> dict[str, Any]: ...
+    def fit(
+        self, kind: str, held_out: float, iterations: int, tolerance: float
+    ) -> tuple[ClickModel, dict[str, Any]]: ...
+    def propensities(
+        self, by: str, depth: int | None, smoothing: float, iterations: int
+    ) -> Propensities: ...
+    def preferences(self, rule: str) -> list[tuple[str, str, str, int]]: ...
+    def evaluate(
+        self,
+        run: _Judged,
+        propensities: Propensities,
+        metric: str,
+        clip: float,
+        resamples: int,
+        confidence: float,
+        seed: int,
+        n_jobs: int | None,
+    ) -> tuple[dict[str, Any], dict[str, Any]]: ...
+    def training_data(self, features: Data | None, propensities: Propensities | None, clip: float) -> Data: ...
+    def interleaving(self, confidence: float) -> tuple[list[dict[str, Any]], int]: ...
+
+@final
+class ClickModel:
+    @staticmethod
+    def read(path: _Path) -> ClickModel: ...
+    def write(self, path: _Path) -> None: ...
+    @property
+    def kind(self) -> str: ...
+    def browsing(self) -> dict[str, Any]: ...
+    def attractiveness(self) -> dict[str, Any]: ...
+    def probabilities(self, query: str, shown: Sequence[str]) -> NDArray[np.float64]: ...
+    def conditional(
+        self, query: str, shown: Sequence[str], clicked: Sequence[bool]
+    ) -> NDArray[np.float64]: ...
+    def evaluate(self, log: ClickLog) -> dict[str, Any]: ...
+
+@final
+class Propensities:
+    @staticmethod
+    def given(theta: Sequence[float]) -> Propensities: ...
+    @staticmethod
+    def read(path: _Path) -> Propensities: ...
+    def write(self, path: _Path) -> None: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def theta(self) -> NDArray[np.float64]: ...
+
+def simulate_clicks(
+    data: Data, names: Sequence[str], scores: Sequence[Any], options: dict[str, Any]
+) -> ClickLog: ...
+def interleave_lists(
+    first: Sequence[int],
+    second: Sequence[int],
+    how: str,
+    steepness: float | None,
+    depth: int,
+    seed: int,
+    session: str,
+) -> tuple[list[int], list[float]]: ...

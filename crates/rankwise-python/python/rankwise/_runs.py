@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankwise._rankwise import read_trec_qrels, read_trec_run
@@ -62,20 +62,36 @@ def is_run(given: Any) -> bool:
 
 
 def _of_frame(frame: Any, kind: _Kind) -> dict[Any, dict[Any, Any]]:
-    names = [str(name) for name in frame.columns]
-    columns = (_column(frame, names, wanted, kind) for wanted in (_QUERY, _DOCUMENT, _VALUE[kind]))
+    names = named_columns(frame)
+    columns = (column_of(frame, names, wanted, _called(kind)) for wanted in (_QUERY, _DOCUMENT, _VALUE[kind]))
     return _grouped(zip(*columns), kind)
 
 
-def _column(frame: Any, names: list[str], wanted: tuple[str, ...], kind: _Kind) -> list[Any]:
+def named_columns(frame: Any) -> list[str]:
+    """The names of the columns of a frame, or of a dictionary of columns."""
+    names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", frame.columns)
+    return [str(name) for name in names]
+
+
+def column_of(frame: Any, names: Sequence[str], wanted: Sequence[str], what: str) -> list[Any]:
+    """The first of the wanted columns that there is."""
+    return _as_list(frame[name_of(names, wanted, f"the frame of {what}")])
+
+
+def name_of(names: Sequence[str], wanted: Sequence[str], what: str) -> str:
+    """The first of the wanted names that there is."""
     for name in wanted:
         if name in names:
-            column = frame[name]
-            values: list[Any] = column.to_list() if hasattr(column, "to_list") else column.to_pylist()
+            return name
+    raise ValueError(f"{what} has the columns {', '.join(names)}; one of {', '.join(wanted)} is needed")
+
+
+def _as_list(column: Any) -> list[Any]:
+    for method in ("to_list", "to_pylist", "tolist"):
+        if hasattr(column, method):
+            values: list[Any] = getattr(column, method)()
             return values
-    raise ValueError(
-        f"the frame of {_called(kind)} has the columns {', '.join(names)}; one of {', '.join(wanted)} is needed"
-    )
+    return list(column)
 
 
 def _of_tuples(rows: Iterable[Any], kind: _Kind) -> dict[Any, dict[Any, Any]]:

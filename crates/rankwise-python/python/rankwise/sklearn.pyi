@@ -1328,6 +1328,8 @@ class LambdaMART(BaseRanker):
     gain: str
     threshold: float
     max_grade: float
+    position_bias: str
+    position_bias_regularization: float
     iterations: int
     learning_rate: float
     num_leaves: int
@@ -1362,6 +1364,8 @@ class LambdaMART(BaseRanker):
         gain: str = "exp2",
         threshold: float = 1.0,
         max_grade: float = 4.0,
+        position_bias: str = "none",
+        position_bias_regularization: float = 0.0,
         iterations: int = 200,
         learning_rate: float = 0.05,
         num_leaves: int = 16,

@@ -9,6 +9,8 @@ impl Dataset {
     /// Numbered features are matched by number: columns of zeros are added on both sides up to the lowest and the
     /// highest number that occurs in any of the data sets. Named features must have the same names in the same order.
     /// A column that is categorical in one of them is categorical in all, with the same code for the same text.
+    /// Features that were computed in different ways are an error; where it is not known, they are taken to be those of
+    /// the first data set.
     ///
     /// ```
     /// use rankwise::data::{Dataset, Features, Parts};
@@ -29,8 +31,18 @@ impl Dataset {
         if let Some(other) = sets.iter().find(|set| set.columns().names != first.columns().names) {
             return Err(different_names(first, other));
         }
-        if first.columns().names.is_some() {
-            return same_categories(sets);
+        if let Some(names) = &first.columns().names {
+            let source = first.columns().source.clone();
+            for other in sets.iter().filter_map(|set| set.columns().source.as_ref()) {
+                source.iter().try_for_each(|source| source.check_same(other, names))?;
+            }
+            return same_categories(sets)?
+                .into_iter()
+                .map(|set| match set.columns().source == source {
+                    true => Ok(set),
+                    false => set.with_source(source.clone()),
+                })
+                .collect();
         }
         let first_id = sets.iter().map(|set| set.columns().first_id).min().unwrap_or_default();
         let shift = |set: &Dataset| (set.columns().first_id - first_id) as usize;

@@ -305,7 +305,7 @@ impl<'a> Dictionary<'a> {
 
 impl Features {
     /// Replaces all values of a column.
-    fn change_column(&mut self, column: usize, mut change: impl FnMut(f32) -> f32) {
+    pub(crate) fn change_column(&mut self, column: usize, mut change: impl FnMut(f32) -> f32) {
         match self {
             Features::Dense { width, values } => {
                 values.iter_mut().skip(column).step_by(*width).for_each(|x| *x = change(*x));

@@ -15,6 +15,11 @@ impl Dataset {
         if sets.iter().any(|s| s.columns() != first.columns()) {
             return Err(Error::data("the data sets do not have the same feature columns"));
         }
+        if sets.iter().any(|s| s.click_labels() != first.click_labels()) {
+            return Err(Error::data(
+                "the labels of the data sets were made in different ways, some of them from clicks",
+            ));
+        }
         let mut bounds = vec![0];
         for set in sets {
             let start = bounds[bounds.len() - 1];
@@ -33,6 +38,7 @@ impl Dataset {
             document_ids: joined_document_ids(sets),
             query_weights: joined(sets, |s| s.query_count(), |p| p.query_weights.as_deref(), 1.0),
             positions: joined(sets, |s| s.len(), |p| p.positions.as_deref(), 0),
+            clicks: first.click_labels().cloned(),
         })
     }
 
@@ -54,12 +60,18 @@ fn check_distinct(ids: &Texts) -> Result<()> {
     }
 }
 
+/// Whether dense rows of `width` columns would mostly be padding of `given` values.
+pub(crate) fn is_padding(given: usize, documents: usize, width: usize) -> bool {
+    documents.saturating_mul(width) > given.saturating_mul(MOST_PADDING).saturating_add(SLACK)
+}
+
 fn joined_features(sets: &[&Dataset], width: usize) -> Features {
     let rows = || sets.iter().flat_map(|s| (0..s.len()).map(|r| s.row(r)));
     let given: usize = sets.iter().map(|s| s.parts().features.values().len()).sum();
-    let padded = sets.iter().map(|s| s.len()).sum::<usize>().saturating_mul(width);
-    let is_padding = padded > given.saturating_mul(MOST_PADDING).saturating_add(SLACK);
-    if is_padding || sets.iter().any(|s| matches!(s.parts().features, Features::Sparse { .. })) {
+    let documents = sets.iter().map(|s| s.len()).sum::<usize>();
+    if is_padding(given, documents, width)
+        || sets.iter().any(|s| matches!(s.parts().features, Features::Sparse { .. }))
+    {
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for row in rows() {
             for (c, x) in row.iter().filter(|(_, x)| *x != 0.0) {
@@ -70,7 +82,7 @@ fn joined_features(sets: &[&Dataset], width: usize) -> Features {
         }
         return Features::Sparse { width, starts, columns, values };
     }
-    let mut values = Vec::with_capacity(width * sets.iter().map(|s| s.len()).sum::<usize>());
+    let mut values = Vec::with_capacity(width * documents);
     for row in rows() {
         if let Row::Dense(row) = row {
             values.extend_from_slice(row);

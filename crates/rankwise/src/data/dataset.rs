@@ -1,12 +1,13 @@
 //! The data set: labelled feature rows in queries.
 
 use super::rows::{any_infinite, infinite_value};
-use super::{Categories, Features, MAX_FEATURES, Query, Row, Rows, Texts};
+use super::{Categories, ClickLabels, FeatureSource, Features, MAX_FEATURES, Query, Row, Rows, Shard, Texts};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::sync::Arc;
 
-/// The names of the feature columns of a data set, and which of them are categorical.
+/// The names of the feature columns of a data set, which of them are categorical, and how they were computed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
@@ -17,11 +18,15 @@ pub struct Columns {
     /// The categorical columns.
     #[serde(default, skip_serializing_if = "Categories::is_empty")]
     pub categories: Categories,
+    /// How the features were computed from documents, if that is known. Columns that it does not define come from
+    /// elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<FeatureSource>,
 }
 
 impl Default for Columns {
     fn default() -> Self {
-        Columns { first_id: 1, names: None, categories: Categories::default() }
+        Columns { first_id: 1, names: None, categories: Categories::default(), source: None }
     }
 }
 
@@ -56,6 +61,8 @@ pub struct Parts {
     pub query_weights: Option<Vec<f32>>,
     /// The position at which each document was shown, from 1; 0 if it is not known.
     pub positions: Option<Vec<u32>>,
+    /// How the labels were made from clicks, if they were.
+    pub clicks: Option<ClickLabels>,
 }
 
 /// Labelled documents with feature rows, grouped in queries, in the order of their source.
@@ -71,6 +78,8 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     parts: Parts,
+    /// Its place in the whole, if it is only part of the data.
+    pub(super) shard: Option<Arc<Shard>>,
 }
 
 impl Dataset {
@@ -79,7 +88,7 @@ impl Dataset {
         check_bounds(&parts)?;
         check_features(&parts)?;
         check_optional(&parts)?;
-        let data = Dataset { parts };
+        let data = Dataset { parts, shard: None };
         data.check_categories()?;
         Ok(data)
     }
@@ -125,6 +134,11 @@ impl Dataset {
         self.with(|parts| parts.columns = columns)
     }
 
+    /// Sets how the features were computed; `None` if they are no longer what they were.
+    pub fn with_source(self, source: Option<FeatureSource>) -> Result<Self> {
+        self.with(|parts| parts.columns.source = source)
+    }
+
     /// Sets the names of the feature columns.
     pub fn with_feature_names<T: Into<String>>(self, names: impl IntoIterator<Item = T>) -> Result<Self> {
         self.with(|parts| parts.columns.names = Some(names.into_iter().map(Into::into).collect()))
@@ -140,7 +154,7 @@ impl Dataset {
         self.with(|parts| parts.positions = Some(positions))
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Result<Self> {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Parts)) -> Result<Self> {
         change(&mut self.parts);
         check_bounds(&self.parts)?;
         check_names(&self.parts)?;
@@ -282,8 +296,9 @@ impl Dataset {
             document_ids: p.document_ids.as_ref().map(texts),
             query_weights: p.query_weights.as_ref().map(|w| chosen.iter().map(|&q| w[q]).collect()),
             positions: p.positions.as_ref().map(|x| rows.iter().map(|&r| x[r]).collect()),
+            clicks: p.clicks.clone(),
         };
-        Dataset { parts }
+        Dataset { parts, shard: None }
     }
 }
 

@@ -1,41 +1,43 @@
 //! The fingerprint of a data set.
 
-use super::{Dataset, Row};
+use super::{Dataset, Query, Row};
 use crate::parallel;
 use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Documents that one task hashes; the same for any number of threads.
-const CHUNK: usize = 1 << 12;
-
 impl Dataset {
-    /// A fingerprint of everything that learning looks at: features, labels, queries, their weights, and categories. It is
-    /// the same for dense and sparse rows.
+    /// A fingerprint of everything that learning looks at: features, labels and whether they are clicks, queries, their
+    /// weights, and categories. It is
+    /// the same for dense and sparse rows, and for any number of workers that divide the data among them.
     pub fn fingerprint(&self) -> String {
         let mut hash = Xxh3::new();
         let mut put = |bytes: &[u8]| hash.update(bytes);
-        for bound in self.bounds() {
-            put(&(*bound as u64).to_le_bytes());
-        }
-        for query in self.queries() {
-            put(&query.weight().to_le_bytes());
-        }
-        self.labels().iter().for_each(|label| put(&label.to_le_bytes()));
-        let chunks = (0..self.len()).step_by(CHUNK).map(|start| start..self.len().min(start + CHUNK));
-        for digest in parallel::map(chunks, |rows| self.digest_of_rows(rows)) {
-            put(&digest.to_le_bytes());
-        }
+        let digests = self.gather(|| parallel::map(self.own_pieces(), |piece| self.digest_of_queries(piece)));
+        digests.iter().for_each(|digest| put(&digest.to_le_bytes()));
         if self.has_categories() {
             put(&serde_json::to_vec(&self.columns().categories).expect("categories are plain data"));
+        }
+        if let Some(clicks) = self.click_labels() {
+            put(&serde_json::to_vec(clicks).expect("numbers and texts are plain data"));
         }
         format!("xxh3:{:016x}:{}", hash.digest(), self.width())
     }
 
-    /// The hash of the columns and values that are not 0.
-    fn digest_of_rows(&self, rows: Range<usize>) -> u128 {
-        let mut hash = Xxh3::new();
-        let mut bytes = Vec::new();
-        for row in rows {
+    /// The hash of some queries.
+    fn digest_of_queries(&self, queries: Range<usize>) -> u128 {
+        let (mut hash, mut bytes) = (Xxh3::new(), Vec::new());
+        for query in queries.map(|index| self.query(index)) {
+            hash.update(&(query.len() as u64).to_le_bytes());
+            hash.update(&query.weight().to_le_bytes());
+            query.labels().iter().for_each(|label| hash.update(&label.to_le_bytes()));
+            self.put_rows(query, &mut hash, &mut bytes);
+        }
+        hash.digest128()
+    }
+
+    /// Adds the columns and values that are not 0.
+    fn put_rows(&self, query: Query<'_>, hash: &mut Xxh3, bytes: &mut Vec<u8>) {
+        for row in query.rows() {
             bytes.resize(8 * self.width().max(1), 0);
             let mut end = 0;
             let mut put = |column: usize, value: f32| {
@@ -44,7 +46,7 @@ impl Dataset {
                 bytes[end + 4..end + 8].copy_from_slice(&value.to_le_bytes());
                 end += if value == 0.0 { 0 } else { 8 };
             };
-            match self.row(row) {
+            match row {
                 Row::Dense(values) => values.iter().enumerate().for_each(|(column, &x)| put(column, x)),
                 Row::Sparse(columns, values) => {
                     columns.iter().zip(values).for_each(|(&column, &x)| put(column as usize, x));
@@ -53,7 +55,6 @@ impl Dataset {
             hash.update(&(end as u64).to_le_bytes());
             hash.update(&bytes[..end]);
         }
-        hash.digest128()
     }
 }
 

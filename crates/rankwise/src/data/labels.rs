@@ -1,6 +1,7 @@
 //! Labels that are not grades: a relevance threshold for them, and bins to show them in.
 
 use super::clean::count_grades;
+use super::{Dataset, Query};
 use serde::Serialize;
 
 /// More distinct labels than this are shown in bins.
@@ -14,6 +15,19 @@ const BINS: usize = 10;
 ///
 /// `queries` are the labels of each query; NaN is unjudged and counts as not relevant.
 pub fn separating_threshold<'a>(queries: impl Iterator<Item = &'a [f32]>) -> Option<f32> {
+    best_threshold(vec![separated_pairs(queries)])
+}
+
+impl Dataset {
+    /// The same for those queries of all workers that count.
+    pub(crate) fn separating_threshold(&self, counts: impl Fn(Query<'_>) -> bool) -> Option<f32> {
+        let labels = || self.queries().filter(|query| counts(*query)).map(|query| query.labels());
+        self.decide(|| separated_pairs(labels()), best_threshold)
+    }
+}
+
+/// The pairs of a query's documents that each positive label separates as a threshold, from the highest label down.
+fn separated_pairs<'a>(queries: impl Iterator<Item = &'a [f32]>) -> Vec<(f32, i128)> {
     let (mut sizes, mut documents) = (Vec::new(), Vec::new());
     for labels in queries {
         let positive = labels.iter().filter(|label| **label > 0.0);
@@ -21,16 +35,33 @@ pub fn separating_threshold<'a>(queries: impl Iterator<Item = &'a [f32]>) -> Opt
         sizes.push(labels.len() as i128);
     }
     documents.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut relevant = vec![0i128; sizes.len()];
-    let (mut pairs, mut best) = (0, (0, None));
-    for group in documents.chunk_by(|a, b| a.0 == b.0) {
+    let (mut relevant, mut pairs) = (vec![0i128; sizes.len()], 0);
+    let separated = |group: &[(f32, usize)]| {
         for &(_, query) in group {
             // r(n − r) grows by n − 2r − 1 when r does by 1.
             pairs += sizes[query] - 2 * relevant[query] - 1;
             relevant[query] += 1;
         }
-        if pairs > best.0 {
-            best = (pairs, Some(group[0].0));
+        (group[0].0, pairs)
+    };
+    documents.chunk_by(|a, b| a.0 == b.0).map(separated).collect()
+}
+
+/// The label that separates the most pairs of all workers. A worker without a label separates as many pairs there as at
+/// its next higher one.
+fn best_threshold(workers: Vec<Vec<(f32, i128)>>) -> Option<f32> {
+    let mut steps: Vec<(f32, usize, i128)> = Vec::new();
+    for (worker, separated) in workers.iter().enumerate() {
+        steps.extend(separated.iter().map(|&(label, pairs)| (label, worker, pairs)));
+    }
+    steps.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut pairs = vec![0i128; workers.len()];
+    let mut best = (0, None);
+    for group in steps.chunk_by(|a, b| a.0 == b.0) {
+        group.iter().for_each(|&(_, worker, separated)| pairs[worker] = separated);
+        let all = pairs.iter().sum();
+        if all > best.0 {
+            best = (all, Some(group[0].0));
         }
     }
     best.1
@@ -104,6 +135,22 @@ mod tests {
             let most = positive.map(|l| separated(&queries, l)).max().unwrap_or(0);
             let chosen = separating_threshold(queries.iter().map(Vec::as_slice));
             assert_eq!(chosen.map_or(0, |threshold| separated(&queries, threshold)), most, "{queries:?}");
+        }
+    }
+
+    #[test]
+    fn workers_find_the_threshold_of_all_queries() {
+        let mut random = rng::stream(2, &[]);
+        for _ in 0..200 {
+            let queries: Vec<Vec<f32>> = (0..random.random_range(1..9))
+                .map(|_| {
+                    (0..random.random_range(1..9)).map(|_| random.random_range(-3..8) as f32 / 8.0).collect()
+                })
+                .collect();
+            let cut = random.random_range(0..=queries.len());
+            let of = |queries: &[Vec<f32>]| separated_pairs(queries.iter().map(Vec::as_slice));
+            let divided = best_threshold(vec![of(&queries[..cut]), of(&[]), of(&queries[cut..])]);
+            assert_eq!(divided, separating_threshold(queries.iter().map(Vec::as_slice)), "{queries:?}");
         }
     }
 

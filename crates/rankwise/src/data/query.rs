@@ -15,6 +15,11 @@ impl<'a> Query<'a> {
         self.index
     }
 
+    /// Its number among all queries, of which those of the data set may be a part: the name of its random streams.
+    pub(crate) fn number(self) -> u64 {
+        (self.data.whole().first_query + self.index) as u64
+    }
+
     /// The data set it belongs to.
     pub fn data(self) -> &'a Dataset {
         self.data

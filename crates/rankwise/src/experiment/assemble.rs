@@ -16,12 +16,12 @@ use crate::learners;
 impl Experiment {
     /// Summarises the results of all jobs.
     pub(super) fn assemble(&self, results: &RunResults) -> Result<(Findings, Times)> {
-        let spec = &self.spec;
+        let spec = &self.plan.spec;
         let names = spec.systems();
         let terms = StandingTerms {
             systems: &names,
-            metrics: self.metrics.len(),
-            selection: self.selection,
+            metrics: self.plan.metrics.len(),
+            selection: self.plan.selection,
             seed: spec.seed,
         };
         let (mut failures, mut times, mut data) = (Vec::new(), times_of(results), Vec::new());
@@ -71,11 +71,11 @@ impl Experiment {
             version: self.manifest().version.to_owned(),
             seed: spec.seed,
             repeats: spec.repeats,
-            selection: self.metrics[self.selection].name(),
-            metrics: self.metrics.iter().map(|m| m.name()).collect(),
-            shown: self.shown,
+            selection: self.plan.metrics[self.plan.selection].name(),
+            metrics: self.plan.metrics.iter().map(|m| m.name()).collect(),
+            shown: self.plan.shown,
             preset: spec.preset.clone(),
-            conventions: self.conventions.clone(),
+            conventions: self.plan.conventions.clone(),
             baseline: named.unwrap_or(best),
             systems: self.system_infos()?,
             data,
@@ -87,12 +87,12 @@ impl Experiment {
     }
 
     fn system_infos(&self) -> Result<Vec<SystemInfo>> {
-        let learners = self.spec.learners.iter().map(|l| {
+        let learners = self.plan.spec.learners.iter().map(|l| {
             let card = &learners::find(&l.name)?.card;
             let (name, title) = (l.label().to_owned(), card.title.to_owned());
             Ok(SystemInfo { name, learner: Some(l.name.clone()), title })
         });
-        let externals = self.spec.externals.iter().map(|e| {
+        let externals = self.plan.spec.externals.iter().map(|e| {
             let title = if e.title.is_empty() { "external scores" } else { &e.title };
             Ok(SystemInfo { name: e.name.clone(), learner: None, title: title.to_owned() })
         });
@@ -108,7 +108,7 @@ impl Experiment {
         times: &mut Times,
     ) -> Result<(Vec<Option<PerQuery>>, Vec<SystemFindings>)> {
         let (mut values, mut findings) = (Vec::new(), Vec::new());
-        for (system, learner) in self.spec.learners.iter().enumerate() {
+        for (system, learner) in self.plan.spec.learners.iter().enumerate() {
             let failed = results.failure(system).map(|(fold, error)| {
                 format!("{} on {}, fold {}: {error}", learner.label(), prepared.name, fold + 1)
             });
@@ -119,12 +119,12 @@ impl Experiment {
             });
             failures.extend(of_settings);
             times.systems.push(seconds_of(&runs, failed.is_some(), &prepared.name, learner.label()));
-            values.push(failed.is_none().then(|| mean_values(&runs, self.metrics.len())));
+            values.push(failed.is_none().then(|| mean_values(&runs, self.plan.metrics.len())));
             failures.extend(failed);
             findings.push(self.system_findings(prepared, &runs, values[system].as_ref()));
         }
-        for external in &self.spec.externals {
-            let found = external::values(external, prepared, &self.metrics);
+        for external in &self.plan.spec.externals {
+            let found = external::values(external, prepared, &self.plan.metrics);
             let seconds = external::seconds(external, &prepared.name);
             let seconds = seconds.unwrap_or_else(|e| {
                 failures.push(format!("the times of {} on {}: {e}", external.name, prepared.name));
@@ -153,7 +153,7 @@ impl Experiment {
     ) -> SystemFindings {
         let queries: usize = (0..prepared.folds()).map(|fold| prepared.test_queries(fold).count()).sum();
         SystemFindings {
-            values: values.cloned().unwrap_or_else(|| PerQuery::absent(self.metrics.len(), queries)),
+            values: values.cloned().unwrap_or_else(|| PerQuery::absent(self.plan.metrics.len(), queries)),
             chosen: runs.iter().map(|r| r.chosen.clone()).collect(),
             trials: runs.iter().flat_map(|r| r.trials.clone()).collect(),
             curves: runs.iter().filter_map(|r| r.tested.curve.clone()).collect(),
@@ -167,7 +167,7 @@ impl Experiment {
             let of = expected.data.as_ref();
             let d = of.map_or(&data[0], |name| data.iter().find(|d| d.name == *name).unwrap_or(&data[0]));
             let system = names.iter().position(|n| *n == expected.system);
-            let metric = self.metrics.iter().position(|m| m.name() == expected.metric);
+            let metric = self.plan.metrics.iter().position(|m| m.name() == expected.metric);
             let found = system.zip(metric).and_then(|(s, m)| d.standing.fold_means.get(s, m));
             Expectation {
                 data: d.name.clone(),
@@ -180,7 +180,7 @@ impl Experiment {
                 met: found.is_some_and(|f| (f - expected.value).abs() <= expected.within),
             }
         };
-        self.spec.expectations.iter().map(one).collect()
+        self.plan.spec.expectations.iter().map(one).collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Comparing systems by one metric on the same queries.
 
-use super::significance::{
-    ConfidenceInterval, Resampled, TIE, holm, is_exact, mean_and_deviation, paired_t_p, permutation_p,
-};
 use crate::data::Texts;
 use crate::error::{Error, Result};
 use crate::metrics::{Evaluation, differ, weighted_mean};
+use crate::significance::{
+    ConfidenceInterval, Resampled, TIE, holm, is_exact, mean_and_deviation, paired_t_p, permutation_p,
+};
 use serde::{Deserialize, Serialize};
 
 /// One system: its name and the value of the metric on every query.

@@ -19,7 +19,7 @@ pub use parquet::write_per_query_parquet;
 
 use super::ComparisonOptions;
 use super::findings::{DataFindings, Findings, Standing, Times};
-use super::significance::ConfidenceInterval;
+use crate::significance::ConfidenceInterval;
 
 /// A system with a p below this level is marked as worse than the best.
 pub const LEVEL: f64 = 0.05;

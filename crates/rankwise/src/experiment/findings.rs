@@ -4,9 +4,9 @@
 //! Times are kept separately, in [`Times`].
 
 use super::Comparison;
-use super::significance::ConfidenceInterval;
 use super::values::{PerQuery, SystemMeans};
 use crate::metrics::Conventions;
+use crate::significance::ConfidenceInterval;
 use serde::{Deserialize, Serialize};
 
 /// Everything an experiment found.

@@ -36,6 +36,32 @@ pub(super) enum JobResult {
     Test(TestResult),
 }
 
+impl JobResult {
+    /// The selection metric on the validation queries.
+    pub(super) fn valid(&self) -> Option<f64> {
+        match self {
+            JobResult::Trial(tried) => tried.valid,
+            JobResult::Test(tested) => tested.valid,
+        }
+    }
+
+    /// The result of a trial.
+    pub(super) fn trial(self) -> Result<TrialResult> {
+        match self {
+            JobResult::Trial(tried) => Ok(tried),
+            JobResult::Test(_) => Err(Error::data("this is the result of a test, not of a trial")),
+        }
+    }
+
+    /// The result of a test.
+    pub(super) fn test(self) -> Result<TestResult> {
+        match self {
+            JobResult::Test(tested) => Ok(tested),
+            JobResult::Trial(_) => Err(Error::data("this is the result of a trial, not of a test")),
+        }
+    }
+}
+
 /// How a setting did on the validation queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TrialResult {
@@ -173,7 +199,7 @@ impl Journal {
 
 impl ValidValues<'_> {
     /// Whether there is a possible value for every metric and query; why not, in words.
-    fn check_test(&self, result: &TestResult) -> std::result::Result<(), String> {
+    pub(super) fn check_test(&self, result: &TestResult) -> std::result::Result<(), String> {
         let (metrics, queries) = (self.metrics.len(), self.queries);
         if result.values.metrics() != metrics || result.values.iter().any(|values| values.len() != queries) {
             return Err(format!(
@@ -190,7 +216,7 @@ impl ValidValues<'_> {
         }
     }
 
-    fn check_selection(&self, valid: Option<f64>) -> std::result::Result<(), String> {
+    pub(super) fn check_selection(&self, valid: Option<f64>) -> std::result::Result<(), String> {
         valid.map_or(Ok(()), |value| check_value(self.metrics[self.selection].as_ref(), value))
     }
 }

@@ -1,12 +1,13 @@
 //! The models that a run keeps, and the commands that train them again.
 
 use super::findings::{Chosen, Findings};
-use super::run::{Experiment, convention_text};
+use super::plan::{JobPlace, convention_text};
+use super::run::Experiment;
 use super::spec::{DataSpec, FoldSpec, Spec};
 use crate::data::{AtomicFile, rotation};
 use crate::error::{Error, Result};
 use crate::learners::parse_setting;
-use crate::models::{Ranker, checksum};
+use crate::models::checksum;
 use crate::recipe::Recipe;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ impl KeptModels {
     }
 
     /// The file of one model.
-    pub(super) fn path(&self, data: usize, system: usize, fold: usize, repeat: usize) -> PathBuf {
+    pub(super) fn path(&self, at: JobPlace) -> PathBuf {
+        let JobPlace { data, fold, system, repeat } = at;
         let mut name = format!("fold-{}", fold + 1);
         if self.repeats > 1 {
             name += &format!("-repeat-{}", repeat + 1);
@@ -46,15 +48,14 @@ impl KeptModels {
     }
 
     /// Writes a model and returns the checksum of its file.
-    pub(super) fn write(path: &Path, ranker: &Ranker) -> Result<String> {
+    pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<String> {
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory).map_err(|e| Error::io("create", directory, e))?;
         }
-        let bytes = ranker.to_bytes();
         let mut file = AtomicFile::create(path)?;
-        file.put(&bytes)?;
+        file.put(bytes)?;
         file.commit()?;
-        Ok(checksum(&bytes))
+        Ok(checksum(bytes))
     }
 }
 
@@ -106,12 +107,13 @@ impl Experiment {
     /// The models that the experiment chose, with the command that trains each of them again. `directory` is where
     /// the models are kept.
     pub fn chosen_models(&self, findings: &Findings, directory: &Path) -> Vec<ChosenModel> {
-        let kept = KeptModels::new(directory, &self.spec);
+        let kept = KeptModels::new(directory, &self.plan.spec);
         let mut models = Vec::new();
         for (d, data) in findings.data.iter().enumerate() {
-            for (s, learner) in self.spec.learners.iter().enumerate() {
+            for (s, learner) in self.plan.spec.learners.iter().enumerate() {
                 for chosen in &data.systems[s].chosen {
-                    let path = kept.path(d, s, chosen.fold, chosen.repeat);
+                    let path =
+                        kept.path(JobPlace { data: d, fold: chosen.fold, system: s, repeat: chosen.repeat });
                     let cut_short = data.systems[s].cut_short;
                     models.push(ChosenModel {
                         data: data.name.clone(),
@@ -137,13 +139,13 @@ impl Experiment {
         cut_short: bool,
         model: &Path,
     ) -> std::result::Result<Vec<String>, String> {
-        let spec = &self.spec.data[data];
+        let spec = &self.plan.spec.data[data];
         let files = fold_files(spec, chosen.fold)?;
         if cut_short {
             return Err("a time limit stopped training, so the model depends on the clock".into());
         }
         let first_id = self.data[data].first_id_for_reading(chosen.fold)?;
-        let learner = &self.systems[system].learner;
+        let learner = &self.plan.systems[system].learner;
         let mut arguments = vec!["train".to_owned(), learner.clone()];
         let mut add = |flag: &str, values: Vec<String>| {
             arguments.push(flag.to_owned());
@@ -154,9 +156,9 @@ impl Experiment {
         if !files.valid.is_empty() {
             add("--valid", paths(&files.valid));
         }
-        add("--metric", vec![self.spec.selection.clone()]);
-        add("--preset", vec![self.spec.preset.clone()]);
-        for (key, value) in &self.spec.conventions {
+        add("--metric", vec![self.plan.spec.selection.clone()]);
+        add("--preset", vec![self.plan.spec.preset.clone()]);
+        for (key, value) in &self.plan.spec.conventions {
             add("--convention", vec![format!("{key}={}", convention_text(value))]);
         }
         for (flag, value) in parameter_flags(learner, &chosen.parameters) {
@@ -183,7 +185,7 @@ impl Experiment {
         for (flag, columns) in lists {
             columns.iter().for_each(|column| add(flag, vec![column.clone()]));
         }
-        add("--seed", vec![self.job_seed(data, chosen.fold, chosen.repeat).to_string()]);
+        add("--seed", vec![self.plan.job_seed(data, chosen.fold, chosen.repeat).to_string()]);
         add("-o", vec![model.display().to_string()]);
         Ok(arguments)
     }

@@ -137,34 +137,72 @@ impl Candidates {
     }
 
     /// Searches. `attempt` tries one setting, by number, on a fraction of the training queries; trials of one round
-    /// run in parallel unless `one_at_a_time`. A setting that fails is out. The search fails when every setting of a
-    /// round does, or when a trial is interrupted or cannot be written down.
+    /// run in parallel unless `one_at_a_time`. The search fails where [`SearchInProgress::take`] does.
     pub(super) fn search(
         &self,
         one_at_a_time: bool,
         attempt: impl Fn(usize, f64) -> Result<TrialResult> + Sync,
     ) -> Result<Choice> {
-        let mut alive: Vec<usize> = (0..self.varied.len()).collect();
-        let (mut trials, mut failures) = (Vec::new(), Vec::new());
-        for rung in &self.rungs {
-            alive.truncate(rung.settings);
-            let one = |&setting: &usize| attempt(setting, rung.fraction);
+        let mut search = SearchInProgress::new(self);
+        while let Some((settings, fraction)) = search.round() {
+            let one = |&setting: &usize| attempt(setting, fraction);
             let results: Vec<Result<TrialResult>> =
-                if one_at_a_time { alive.iter().map(one).collect() } else { parallel::map(&alive, one) };
-            let results = survivors(results)?;
-            let values: Vec<Option<f64>> =
-                results.iter().map(|r| r.as_ref().ok().and_then(|trial| trial.valid)).collect();
-            if values.iter().all(Option::is_none) {
-                return Err(Error::data("the selection metric skips every validation query"));
-            }
-            for (&setting, result) in alive.iter().zip(results) {
-                let failed = |e: &Error| failures.push(format!("{}: {e}", shown(&self.varied[setting])));
-                let result = result.inspect_err(failed).ok();
-                trials.push(Attempt { setting, fraction: rung.fraction, result });
-            }
-            alive = best(&values, alive.len()).into_iter().map(|i| alive[i]).collect();
+                if one_at_a_time { settings.iter().map(one).collect() } else { parallel::map(settings, one) };
+            search.take(results)?;
         }
-        Ok(Choice { winner: alive[0], trials, failures })
+        Ok(search.choice())
+    }
+}
+
+/// A search, round by round. Whoever leads it tries the settings of each round.
+pub(super) struct SearchInProgress<'a> {
+    candidates: &'a Candidates,
+    /// Rounds that are over.
+    rounds: usize,
+    /// The settings of this round; after the last round, all of that one, best first.
+    alive: Vec<usize>,
+    trials: Vec<Attempt>,
+    failures: Vec<String>,
+}
+
+impl<'a> SearchInProgress<'a> {
+    pub(super) fn new(candidates: &'a Candidates) -> SearchInProgress<'a> {
+        let alive = (0..candidates.varied.len()).collect();
+        SearchInProgress { candidates, rounds: 0, alive, trials: Vec::new(), failures: Vec::new() }
+    }
+
+    /// The settings to try next, by number, and the fraction of the training queries; none when the search is over.
+    pub(super) fn round(&self) -> Option<(&[usize], f64)> {
+        self.candidates.rungs.get(self.rounds).map(|rung| (&self.alive[..], rung.fraction))
+    }
+
+    /// Ends the round with the results of its settings, in their order. A setting that fails is out. The search fails
+    /// when every setting of a round does, or when a trial is interrupted or cannot be written down.
+    pub(super) fn take(&mut self, results: Vec<Result<TrialResult>>) -> Result<()> {
+        let Some(Rung { fraction, .. }) = self.candidates.rungs.get(self.rounds).copied() else {
+            return Ok(());
+        };
+        let results = survivors(results)?;
+        let values: Vec<Option<f64>> =
+            results.iter().map(|r| r.as_ref().ok().and_then(|trial| trial.valid)).collect();
+        if values.iter().all(Option::is_none) {
+            return Err(Error::data("the selection metric skips every validation query"));
+        }
+        for (&setting, result) in self.alive.iter().zip(results) {
+            let varied = &self.candidates.varied[setting];
+            let failed = |e: &Error| self.failures.push(format!("{}: {e}", shown(varied)));
+            let result = result.inspect_err(failed).ok();
+            self.trials.push(Attempt { setting, fraction, result });
+        }
+        self.rounds += 1;
+        let keep = self.candidates.rungs.get(self.rounds).map_or(self.alive.len(), |rung| rung.settings);
+        self.alive = best(&values, keep).into_iter().map(|i| self.alive[i]).collect();
+        Ok(())
+    }
+
+    /// What was chosen, when the search is over.
+    pub(super) fn choice(self) -> Choice {
+        Choice { winner: self.alive[0], trials: self.trials, failures: self.failures }
     }
 }
 

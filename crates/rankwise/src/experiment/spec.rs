@@ -307,6 +307,14 @@ impl Spec {
         }
     }
 
+    /// The same experiment as TOML with absolute paths, for processes that run in another directory.
+    pub(super) fn self_contained(&self) -> Result<String> {
+        let here = std::env::current_dir().map_err(|e| Error::io("find", "the working directory", e))?;
+        let mut spec = self.clone();
+        spec.resolve(&here);
+        toml::to_string(&spec).map_err(|e| Error::parameter(format!("the experiment cannot be sent: {e}")))
+    }
+
     /// Whether the queries of all data sets can be pooled: there are several, and no two use the same file, whose
     /// queries would count twice.
     pub fn can_pool(&self) -> bool {

@@ -12,10 +12,10 @@
 
 use super::compare::{Comparison, ComparisonOptions, PairComparison, SystemValues};
 use super::findings::Standing;
-use super::significance::{ConfidenceInterval, Resampled};
 use super::values::{PerQuery, SystemMeans};
 use crate::error::{Error, Result};
 use crate::metrics::weighted_mean;
+use crate::significance::{ConfidenceInterval, Resampled};
 use std::borrow::Cow;
 
 /// The values of all systems on the queries of one data set.

@@ -2,7 +2,7 @@
 //! learner.
 
 use super::boosting::fit_gradients;
-use super::loss::{CustomGradients, CustomLoss, LossLearner};
+use super::loss::{CustomGradients, CustomLoss, LossLearner, LossSource};
 use super::parameters::{Parameter, aliases_of, by_canonical_name, described, overlaid, table_of};
 use super::scorers::{LinearParameters, LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use super::{Fitted, LEARNERS, Learner, LossKind, RegularizationPath, Task};
@@ -48,6 +48,10 @@ pub(crate) struct Configured {
     pub(crate) continues: bool,
     /// Whether it learns from categorical features.
     pub(crate) takes_categories: bool,
+    /// Whether it can be trained on data that is divided among workers.
+    pub(crate) distributes: bool,
+    /// Whether labels may be weighted clicks.
+    pub(crate) takes_clicks: bool,
     trainer: Box<dyn Train>,
     /// Makes the same learner with other parameters; it takes all of them.
     reconfigure: Option<fn(&Table) -> Result<Configured>>,
@@ -155,7 +159,7 @@ impl<L: LossLearner, S: LossScorer<L>> Train for Minimized<L, S> {
     }
 
     fn loss(&self, train: &Dataset) -> Result<Option<LossKind>> {
-        self.loss.loss(train).map(Some)
+        self.loss.make_loss(train).map(Some)
     }
 }
 
@@ -322,6 +326,8 @@ fn configure_method<L: Learner>(given: &Table) -> Result<Configured> {
         scorer: None,
         continues: L::CONTINUES,
         takes_categories: L::TAKES_CATEGORIES,
+        distributes: L::DISTRIBUTES,
+        takes_clicks: L::TAKES_CLICKS,
         trainer: Box::new(Method(learner)),
         reconfigure: Some(configure_method::<L>),
     })
@@ -340,6 +346,8 @@ fn configure<L: LossLearner, S: LossScorer<L>>(defaults: S, given: &Table) -> Re
         scorer: Some(S::KIND),
         continues: S::CONTINUES,
         takes_categories: S::TAKES_CATEGORIES,
+        distributes: S::DISTRIBUTES,
+        takes_clicks: S::TAKES_CLICKS,
         trainer: Box::new(Minimized { loss, scorer }),
         reconfigure: Some(|all| configure::<L, S>(S::default(), all)),
     })
@@ -404,6 +412,8 @@ impl CustomLoss {
             scorer: Some(S::KIND),
             continues: S::CONTINUES,
             takes_categories: S::TAKES_CATEGORIES,
+            distributes: S::DISTRIBUTES,
+            takes_clicks: S::TAKES_CLICKS,
             trainer: Box::new(Minimized { loss: self.clone(), scorer }),
             reconfigure: None,
         })
@@ -429,6 +439,9 @@ impl CustomGradients {
             scorer: Some(ScorerKind::Trees),
             continues: true,
             takes_categories: true,
+            // The caller's function sees all queries at once.
+            distributes: false,
+            takes_clicks: false,
             trainer: Box::new(Followed { gradients: self.clone(), trees }),
             reconfigure: None,
         })

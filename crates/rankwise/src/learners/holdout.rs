@@ -4,7 +4,7 @@ use super::Task;
 use super::parameters::check_not_negative;
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, MetricOfLabels};
 use crate::rng;
 use rand::seq::SliceRandom;
 
@@ -30,6 +30,23 @@ fn can_choose(query: &Query<'_>, metric: &dyn Metric) -> bool {
     query.weight() > 0.0 && !metric.is_undefined(labels) && labels.iter().any(|l| *l != labels[0])
 }
 
+/// The number of queries that can be held out, and the numbers of those that are, ascending.
+fn draw(task: &Task<'_>, fraction: f64) -> (usize, Vec<u64>) {
+    let able = || {
+        let metric = MetricOfLabels::of(task.train, task.metric);
+        let able = task.train.queries().filter(|q| can_choose(q, &*metric));
+        able.map(|q| q.number()).collect::<Vec<u64>>()
+    };
+    task.train.decide(able, |able| {
+        let mut able = able.concat();
+        let usable = able.len();
+        able.shuffle(&mut rng::stream(task.seed, &[HELD_OUT]));
+        able.truncate(((usable as f64 * fraction).round() as usize).max(1));
+        able.sort_unstable();
+        (usable, able)
+    })
+}
+
 /// The queries that are held out, and a note about them for the training record.
 pub(super) struct Holdout {
     /// The training queries that are left, and those held out.
@@ -45,9 +62,8 @@ impl Holdout {
         if task.valid.is_some() || fraction == 0.0 {
             return Holdout { sets: None, note: None };
         }
-        let mut able: Vec<usize> =
-            task.train.queries().filter(|q| can_choose(q, task.metric)).map(|q| q.index()).collect();
-        let (usable, all) = (able.len(), task.train.query_count());
+        let (usable, held) = draw(task, fraction);
+        let all = task.train.whole().queries;
         if usable < FEWEST {
             let note = format!(
                 "there is no validation data, and {usable} training queries are too few to hold some out, so \
@@ -55,16 +71,14 @@ impl Holdout {
             );
             return Holdout { sets: None, note: Some(note) };
         }
-        able.shuffle(&mut rng::stream(task.seed, &[HELD_OUT]));
-        able.truncate(((usable as f64 * fraction).round() as usize).max(1));
-        able.sort_unstable();
-        let rest: Vec<usize> = (0..all).filter(|q| able.binary_search(q).is_err()).collect();
         let note = format!(
             "there is no validation data, so {} of {all} training queries were held out to choose the best \
              iteration; validation_fraction = 0 trains on all of them",
-            able.len()
+            held.len()
         );
-        let [train, valid] = [rest, able].map(|queries| task.train.select_queries(&queries));
+        let is_held = |q: &usize| held.binary_search(&task.train.query(*q).number()).is_ok();
+        let (valid, train): (Vec<usize>, Vec<usize>) = (0..task.train.query_count()).partition(is_held);
+        let [train, valid] = [train, valid].map(|queries| task.train.keep_queries(&queries));
         Holdout { sets: Some((train, valid)), note: Some(note) }
     }
 

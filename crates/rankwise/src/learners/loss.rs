@@ -1,12 +1,13 @@
 //! Learners that are a loss: what any scorer can minimise.
 
 use super::Task;
+use super::boosting::LearnedBias;
 use super::parameters::Parameters;
 use super::scorers::{LossScorer, NetworkParameters, ScorerKind, TreesParameters};
 use crate::card::Card;
-use crate::data::Dataset;
+use crate::data::{Dataset, Features, Parts};
 use crate::error::{Error, Result};
-use crate::losses::{QueryLoss, Reweighted, Scaled, SecondOrder};
+use crate::losses::{PerClick, QueryLoss, Reweighted, Scaled, SecondOrder};
 use crate::watch::Stop;
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +40,17 @@ impl LossKind {
 }
 
 impl LossKind {
+    /// The loss of weighted clicks that this one becomes ([`PerClick`]); it is of the same kind.
+    pub fn per_click(self) -> LossKind {
+        match self {
+            LossKind::Convex(loss) => LossKind::Convex(Box::new(PerClick(loss))),
+            LossKind::SecondOrder(loss) => LossKind::SecondOrder(Box::new(PerClick(loss))),
+            LossKind::Smooth(loss) => LossKind::Smooth(Box::new(PerClick(loss))),
+            LossKind::NonConvex(loss) => LossKind::NonConvex(Box::new(PerClick(loss))),
+            LossKind::Lambda(loss) => LossKind::Lambda(Box::new(PerClick(loss))),
+        }
+    }
+
     /// Gives the loss a request to stop ([`QueryLoss::set_stop`]).
     pub(crate) fn set_stop(&mut self, stop: &Stop) {
         match self {
@@ -118,6 +130,12 @@ pub trait LossLearner: Parameters {
     /// The loss. Some losses estimate weights from the training queries.
     fn loss(&self, train: &Dataset) -> Result<LossKind>;
 
+    /// The loss where labels are weighted clicks. It must be linear in the labels, so that unbiased weights make an
+    /// unbiased loss. By default each click is an example with one relevant document.
+    fn loss_of_clicks(&self, train: &Dataset) -> Result<LossKind> {
+        Ok(self.loss(&one_relevant(train)?)?.per_click())
+    }
+
     /// The defaults of its own parameters with a scorer.
     fn default_for(scorer: ScorerKind) -> Self {
         let _ = scorer;
@@ -145,6 +163,11 @@ pub trait LossLearner: Parameters {
         0.0
     }
 
+    /// The position bias to learn while boosting trees, if there is one.
+    fn learned_bias(&self) -> Result<Option<LearnedBias>> {
+        Ok(None)
+    }
+
     /// Notes for the user about this loss and the task, made before training.
     fn notes(&self, task: &Task<'_>) -> Vec<String> {
         let _ = task;
@@ -154,20 +177,32 @@ pub trait LossLearner: Parameters {
 
 /// Where a scorer gets its loss from: a [`LossLearner`] or a caller's own loss.
 pub trait LossSource: Send + Sync {
-    /// The loss.
+    /// The loss for the labels of the training data, which may be weighted clicks.
     fn make_loss(&self, train: &Dataset) -> Result<LossKind>;
 
     /// The score that boosted trees start from.
     fn start_score(&self, task: &Task<'_>) -> f64;
+
+    /// The position bias to learn while boosting trees, if there is one.
+    fn learned_bias(&self) -> Result<Option<LearnedBias>> {
+        Ok(None)
+    }
 }
 
 impl<L: LossLearner> LossSource for L {
     fn make_loss(&self, train: &Dataset) -> Result<LossKind> {
-        self.loss(train)
+        match train.click_labels() {
+            None => self.loss(train),
+            Some(_) => self.loss_of_clicks(train),
+        }
     }
 
     fn start_score(&self, task: &Task<'_>) -> f64 {
         self.initial_score(task)
+    }
+
+    fn learned_bias(&self) -> Result<Option<LearnedBias>> {
+        LossLearner::learned_bias(self)
     }
 }
 
@@ -260,7 +295,8 @@ impl CustomGradients {
 
 impl LossSource for CustomLoss {
     fn make_loss(&self, train: &Dataset) -> Result<LossKind> {
-        (self.make)(train)
+        let loss = (self.make)(train)?;
+        Ok(if train.click_labels().is_some() { loss.per_click() } else { loss })
     }
 
     fn start_score(&self, _: &Task<'_>) -> f64 {
@@ -268,12 +304,35 @@ impl LossSource for CustomLoss {
     }
 }
 
+/// The training queries as one click sees them, with the first document as the relevant one, and without features.
+/// What a loss estimates from them does not depend on who clicked, which would bias it.
+fn one_relevant(train: &Dataset) -> Result<Dataset> {
+    let mut labels = vec![0.0; train.len()];
+    train.queries().for_each(|query| labels[query.range().start] = 1.0);
+    let features = Features::Sparse {
+        width: train.width(),
+        starts: vec![0; train.len() + 1],
+        columns: Vec::new(),
+        values: Vec::new(),
+    };
+    Dataset::new(Parts {
+        features,
+        labels,
+        bounds: train.bounds().to_vec(),
+        query_ids: train.parts().query_ids.clone(),
+        query_weights: train.parts().query_weights.clone(),
+        ..Parts::default()
+    })
+}
+
 /// A sum over pairs, divided by the mean number of pairs per training query that has any. So one C serves
 /// short and long lists, while every pair has the same weight.
-pub(super) fn per_mean_pairs<L>(loss: L, train: &Dataset, pairs: impl Fn(&[f32]) -> f64) -> Scaled<L> {
-    let counted = train.queries().map(|q| (q.weight(), pairs(q.labels())));
-    let (pairs, queries) = counted
-        .filter(|(_, pairs)| *pairs > 0.0)
-        .fold((0.0, 0.0), |(sum, weights), (w, pairs)| (sum + w * pairs, weights + w));
+pub(super) fn per_mean_pairs<L>(loss: L, train: &Dataset, pairs: impl Fn(&[f32]) -> f64 + Sync) -> Scaled<L> {
+    let (pairs, queries) = train.total(|queries| {
+        let counted = queries.map(|q| (train.query(q).weight(), pairs(train.query(q).labels())));
+        counted
+            .filter(|(_, pairs)| *pairs > 0.0)
+            .fold((0.0, 0.0), |(sum, weights), (w, pairs)| (sum + w * pairs, weights + w))
+    });
     Scaled { loss, factor: if pairs > 0.0 { queries / pairs } else { 1.0 } }
 }

@@ -7,6 +7,7 @@
 pub mod boosting;
 pub mod conditional;
 pub mod direct;
+mod distinct;
 mod entry;
 pub mod forests;
 mod holdout;
@@ -19,6 +20,10 @@ mod parameters;
 pub mod perturbation;
 pub mod pointwise;
 mod scorers;
+#[cfg(test)]
+mod sharded;
+#[cfg(test)]
+mod sharded_methods;
 pub mod structured;
 mod validation;
 
@@ -97,6 +102,12 @@ pub trait Learner: Parameters {
     const COMPARES_DOCUMENTS: bool = false;
     /// Whether it learns from categorical features.
     const TAKES_CATEGORIES: bool = false;
+
+    /// Whether it can be trained on data that is divided among workers.
+    const DISTRIBUTES: bool = false;
+
+    /// Whether labels may be weighted clicks: what it computes is linear in the labels.
+    const TAKES_CLICKS: bool = false;
 
     /// Rejects parameters that are out of range.
     fn check(&self) -> Result<()>;

@@ -113,6 +113,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("metrics", &["measures"]),
     ("k", &["truncation", "truncation_level", "lambdarank_truncation_level"]),
     ("sigma", &["sigmoid"]),
+    ("position_bias_regularization", &["lambdarank_position_bias_regularization"]),
     ("lambda_norm", &["normalize", "lambdarank_norm", "lambdarank_normalization", "norm"]),
     ("layers", &["hidden_layer_sizes", "hidden_layers", "hidden_units", "hidden"]),
     ("batch_size", &["batch"]),

@@ -1,7 +1,7 @@
 //! The mean of a metric over queries, for early stopping and model selection.
 
 use crate::data::Dataset;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, MetricOfLabels};
 use crate::parallel;
 use crate::rank::Sorter;
 
@@ -19,6 +19,7 @@ pub(super) fn mean_metric(data: &Dataset, metric: &dyn Metric, weights: &[f64]) 
 
 /// The same for scores, one per document.
 pub(super) fn mean_metric_of_scores(data: &Dataset, metric: &dyn Metric, scores: &[f64]) -> f64 {
+    let metric = MetricOfLabels::of(data, metric);
     let values = metric.values_at_once(data.labels(), scores, data.bounds()).unwrap_or_else(|| {
         parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
             let query = data.query(q);
@@ -29,7 +30,9 @@ pub(super) fn mean_metric_of_scores(data: &Dataset, metric: &dyn Metric, scores:
 }
 
 fn mean(data: &Dataset, values: Vec<Option<f64>>) -> f64 {
-    let kept = data.queries().zip(values).filter_map(|(q, v)| Some((q.weight(), v?)));
-    let (sum, weight) = kept.fold((0.0, 0.0), |(sum, weight), (w, v)| (sum + w * v, weight + w));
+    let (sum, weight) = data.total(|queries| {
+        let kept = queries.filter_map(|q| Some((data.query(q).weight(), values[q]?)));
+        kept.fold((0.0, 0.0), |(sum, weight), (w, v)| (sum + w * v, weight + w))
+    });
     if weight > 0.0 { sum / weight } else { 0.0 }
 }

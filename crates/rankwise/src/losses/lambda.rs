@@ -23,6 +23,7 @@
 //! the μ term alone is an upper bound on one minus NDCG. The paper uses logarithms to base 2, which differ from ours
 //! by a constant factor.
 
+mod debiased;
 mod pairs;
 mod swaps;
 #[cfg(test)]
@@ -40,6 +41,8 @@ use serde::{Deserialize, Serialize};
 const fn card(name: &'static str, title: &'static str, summary: &'static str) -> Card {
     Card { name, title, summary, citations: &["burges2006lambdarank", "burges2010ranknet"] }
 }
+
+pub(crate) use debiased::{PositionLosses, PositionRatios};
 
 pub(super) const NDCG: Card = card(
     "lambda-ndcg",
@@ -234,6 +237,15 @@ impl Lambda {
     fn unchecked(settings: LambdaSettings) -> Self {
         let depth = if settings.k == 0 { usize::MAX } else { settings.k };
         Lambda { settings, dcg: Dcg::new(&settings.conventions(), depth), stop: Stop::default() }
+    }
+
+    /// What the gains of a query are divided by.
+    fn total_gain(&self, labels: &[f32], gains: &[f64]) -> f64 {
+        match self.settings.metric {
+            LambdaMetric::Ndcg => self.dcg.ideal(labels),
+            LambdaMetric::Map => gains.iter().sum(),
+            LambdaMetric::Mrr | LambdaMetric::Err => 1.0,
+        }
     }
 
     /// The gain of a document in the metric. Documents with equal gains form no pairs.

@@ -8,6 +8,7 @@ pub mod listwise;
 mod odds;
 mod pair_hinge;
 mod pair_logistic;
+mod per_click;
 pub mod perturbation;
 mod scaled;
 pub(crate) mod smooth_sums;
@@ -27,9 +28,11 @@ use crate::watch::Stop;
 pub use combined::Combined;
 use conditional::{ConditionalObjective, ExactAuc};
 pub use lambda::{Lambda, LambdaMetric, LambdaSettings};
-use listwise::{ApproxNdcg, BoltzRank, ListMle, ListNet, RankCosine, SoftRank, XeNdcg};
+pub(crate) use lambda::{PositionLosses, PositionRatios};
+use listwise::{ApproxNdcg, BoltzRank, ListMle, ListNet, RankCosine, SoftRank, WeightedSoftmax, XeNdcg};
 pub use pair_hinge::{GradeWeights, PairHinge, PairSum, PairWeights, SquaredPairHinge, pair_count};
 pub use pair_logistic::PairLogistic;
+pub use per_click::PerClick;
 use perturbation::{MaxMax, MinPerturb, TieRandom};
 pub use scaled::Scaled;
 pub use squared::Squared;
@@ -509,6 +512,13 @@ pub static LOSSES: &[LossEntry] = &[
         gradient: GradientKind::Smooth,
         max_value: None,
         make: || Box::new(XeNdcg),
+    },
+    LossEntry {
+        card: listwise::WEIGHTED_SOFTMAX,
+        shift_invariant: true,
+        gradient: GradientKind::Smooth,
+        max_value: None,
+        make: || Box::new(WeightedSoftmax),
     },
 ];
 

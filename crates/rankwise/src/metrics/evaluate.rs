@@ -2,12 +2,13 @@
 
 use super::conventions::{Gain, StopProbability};
 use super::gains::MAX_EXPONENT;
-use super::{Empty, Metric, check_relevance};
+use super::{Empty, Metric, MetricOfLabels, check_relevance};
 use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::rank::{RankRule, Sorter, Ties};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Queries per task; it does not depend on the number of threads.
@@ -60,7 +61,7 @@ impl<'a> DocumentIds<'a> {
 }
 
 /// The values of several metrics for every query.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// Names of the metrics.
     pub metrics: Vec<String>,
@@ -79,7 +80,7 @@ pub struct Evaluation {
 }
 
 /// The number of queries that a metric treated specially, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Queries for which the metric is undefined, usually because they have no relevant documents.
     pub empty: usize,
@@ -108,14 +109,41 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
     if scores.len() != data.len() {
         return Err(Error::data(format!("there are {} scores for {} documents", scores.len(), data.len())));
     }
-    let lists = data.queries().map(|query| JudgedList {
+    if data.click_labels().is_none() {
+        return evaluate_lists(&lists(data, scores), metrics);
+    }
+    let of_clicks: Vec<MetricOfLabels<'_>> =
+        metrics.iter().map(|metric| MetricOfLabels::of(data, &**metric)).collect();
+    evaluate_by(&lists(data, scores), &of_clicks.iter().map(|metric| &**metric).collect::<Vec<_>>())
+}
+
+fn lists<'a>(data: &'a Dataset, scores: &'a [f64]) -> Vec<JudgedList<'a>> {
+    let list = |query: Query<'a>| JudgedList {
         id: query.id(),
         labels: query.labels(),
         scores: &scores[query.range()],
         document_ids: DocumentIds::Query(query),
         weight: query.weight(),
-    });
-    evaluate_lists(&lists.collect::<Vec<_>>(), metrics)
+    };
+    data.queries().map(list).collect()
+}
+
+/// The weighted mean of a metric over the queries of all workers, added up in their order.
+pub(crate) fn mean_of_all(data: &Dataset, scores: &[f64], metric: &dyn Metric) -> Result<Option<f64>> {
+    let own = || -> Result<Vec<(Option<f64>, f64)>> {
+        let metric = MetricOfLabels::of(data, metric);
+        let (lists, plan) = (lists(data, scores), Plan::new(vec![&*metric]));
+        let chunks = parallel::map(lists.chunks(CHUNK), |chunk| plan.values_of(chunk));
+        let mut values = Vec::with_capacity(lists.len());
+        for chunk in chunks {
+            values.extend(chunk?.per_metric.into_iter().flat_map(|(values, ..)| values));
+        }
+        Ok(values.into_iter().zip(&lists).map(|(value, list)| (value, list.weight)).collect())
+    };
+    data.decide(own, |all| {
+        let all = all.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(weighted_mean(all.into_iter().flatten()))
+    })
 }
 
 /// Evaluates judged and scored lists. Fails if labels are not grades and a metric finds no relevant document among them
@@ -123,7 +151,13 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
 pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Result<Evaluation> {
     let labels: Vec<&[f32]> = lists.iter().map(|list| list.labels).collect();
     check_relevance(&labels, metrics.iter().map(|metric| &**metric))?;
-    let plan = Plan::new(metrics);
+    let metrics: Vec<&dyn Metric> = metrics.iter().map(|metric| &**metric).collect();
+    let evaluation = evaluate_by(lists, &metrics)?;
+    Ok(Evaluation { warnings: warnings(lists, &metrics), ..evaluation })
+}
+
+fn evaluate_by(lists: &[JudgedList<'_>], metrics: &[&dyn Metric]) -> Result<Evaluation> {
+    let plan = Plan::new(metrics.to_vec());
     let chunks: Vec<Result<Chunk>> = parallel::map(lists.chunks(CHUNK), |chunk| plan.values_of(chunk));
     let mut values: Vec<Vec<Option<f64>>> = metrics.iter().map(|_| Vec::with_capacity(lists.len())).collect();
     let mut counts: Vec<Counts> = metrics
@@ -145,12 +179,12 @@ pub fn evaluate_lists(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> 
         values,
         totals: metrics.iter().map(|m| m.is_count()).collect(),
         counts,
-        warnings: warnings(lists, metrics),
+        warnings: Vec::new(),
     })
 }
 
 /// Warnings about labels that exceed the range of a metric.
-fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String> {
+fn warnings(lists: &[JudgedList<'_>], metrics: &[&dyn Metric]) -> Vec<String> {
     let highest = lists.iter().flat_map(|l| l.labels).copied().filter(|l| !l.is_nan()).fold(0.0, f32::max);
     let beyond = |metric: &dyn Metric| {
         let (name, conventions) = (metric.name(), metric.conventions());
@@ -166,12 +200,12 @@ fn warnings(lists: &[JudgedList<'_>], metrics: &[Box<dyn Metric>]) -> Vec<String
         (cascade && highest > limit)
             .then(|| format!("{name}: labels above {limit} count as {limit}; set max-grade."))
     };
-    metrics.iter().filter_map(|m| beyond(m.as_ref())).collect()
+    metrics.iter().filter_map(|m| beyond(*m)).collect()
 }
 
 /// The metrics, grouped by rank rule, so that each ranking is made once.
 struct Plan<'a> {
-    metrics: &'a [Box<dyn Metric>],
+    metrics: Vec<&'a dyn Metric>,
     by_rule: Vec<(RankRule, Vec<usize>)>,
 }
 
@@ -181,7 +215,7 @@ struct Chunk {
 }
 
 impl<'a> Plan<'a> {
-    fn new(metrics: &'a [Box<dyn Metric>]) -> Self {
+    fn new(metrics: Vec<&'a dyn Metric>) -> Self {
         let mut by_rule: Vec<(RankRule, Vec<usize>)> = Vec::new();
         for (i, metric) in metrics.iter().enumerate() {
             let rule = metric.rank_rule();
@@ -242,6 +276,49 @@ impl JudgedList<'_> {
 }
 
 impl Evaluation {
+    /// The evaluation of all queries of several parts of a data set, each with its name: that of the whole, in the order of
+    /// the parts. Fails if two parts have the same query, whose value is then that of neither, or if they were evaluated by
+    /// different metrics.
+    pub fn join(parts: impl IntoIterator<Item = (String, Evaluation)>) -> Result<Evaluation> {
+        let mut parts = parts.into_iter();
+        let Some((first, mut joined)) = parts.next() else {
+            return Err(Error::parameter("there are no evaluations to join"));
+        };
+        let mut part_of: HashMap<String, usize> = joined.query_ids.iter().map(|id| (id.clone(), 0)).collect();
+        let mut names = vec![first];
+        for (name, part) in parts {
+            if part.metrics != joined.metrics {
+                return Err(Error::parameter(format!("{} and {name} have different metrics", names[0])));
+            }
+            names.push(name);
+            for id in &part.query_ids {
+                if let Some(other) = part_of.insert(id.clone(), names.len() - 1) {
+                    return Err(Error::data(format!(
+                        "query `{id}` is in {} and in {}; a query that is divided cannot be evaluated by parts, so put \
+                         all its documents into one of them",
+                        names[other],
+                        names[names.len() - 1]
+                    )));
+                }
+            }
+            joined.append(part);
+        }
+        Ok(joined)
+    }
+
+    fn append(&mut self, part: Evaluation) {
+        self.query_ids.extend(part.query_ids);
+        self.weights.extend(part.weights);
+        self.values.iter_mut().zip(part.values).for_each(|(values, new)| values.extend(new));
+        for (counts, new) in self.counts.iter_mut().zip(part.counts) {
+            counts.empty += new.empty;
+            counts.tied += new.tied;
+        }
+        let new = part.warnings.into_iter().filter(|warning| !self.warnings.contains(warning));
+        let new: Vec<String> = new.collect();
+        self.warnings.extend(new);
+    }
+
     /// The weighted mean of a metric over the queries that are not skipped; `None` if there are none.
     pub fn mean(&self, metric: usize) -> Option<f64> {
         weighted_mean(self.values[metric].iter().copied().zip(self.weights.iter().copied()))

@@ -17,6 +17,7 @@
 
 mod auc;
 mod bpref;
+mod clicked;
 mod conventions;
 mod counts;
 mod dcg;
@@ -51,16 +52,19 @@ use crate::card::Card;
 use crate::rank::{RankRule, Ranking, Sorter};
 use serde::Serialize;
 
+pub(crate) use clicked::MetricOfLabels;
 pub use conventions::{
     ApDivisor, ApTies, Conventions, Discount, Empty, Gain, PDivisor, StopProbability, option_names,
 };
 pub(crate) use dcg::Dcg;
 pub(crate) use evaluate::differ;
+pub(crate) use evaluate::mean_of_all;
 pub use evaluate::{
     Counts, DocumentIds, Evaluation, IdSource, JudgedList, evaluate, evaluate_lists, weighted_mean,
 };
 pub use presets::{PRESETS, Preset, preset};
 pub use relevance::check_relevance;
+pub(crate) use relevance::check_relevance_of;
 pub use spec::{find, parse, parse_list};
 pub use trec_eval::trec_eval_name;
 

@@ -13,7 +13,8 @@
 //! ends in `.zst` or `.gz` is compressed.
 //!
 //! Version 2 added `scorer`, `data` and `version` to the ranker. Files of version 1 lack them and are read for ever.
-//! `numbering` is there only for models of other tools whose features are not fully known; earlier programs refuse it.
+//! `numbering` is there only for models of other tools whose features are not fully known; earlier programs refuse it. So is
+//! `source` in the columns, for features that were computed from an index.
 
 use super::{Model, Ranker, interchange};
 use crate::data::{AtomicFile, Source};

@@ -2,7 +2,7 @@
 
 use super::{Model, Record};
 use crate::card::Card;
-use crate::data::{Columns, Dataset, Features, MAX_FEATURES, Normalizer};
+use crate::data::{ClickLabels, Columns, Dataset, Features, MAX_FEATURES, Normalizer};
 use crate::error::{Error, Result};
 use crate::metrics::Conventions;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,9 @@ pub struct Ranker {
     /// A fingerprint of the training data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// How the training labels were made from clicks, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clicks: Option<ClickLabels>,
     /// The version of Rankwise that trained it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -91,6 +94,8 @@ pub struct Provenance {
     pub seed: u64,
     /// A fingerprint of the training data.
     pub data: Option<String>,
+    /// How the training labels were made from clicks, if they were.
+    pub clicks: Option<ClickLabels>,
     /// The version of Rankwise that trained it; `None` for models of other tools.
     pub version: Option<String>,
     /// How training went.
@@ -130,8 +135,18 @@ impl Ranker {
         normalizer: Option<Normalizer>,
         provenance: Provenance,
     ) -> Result<Ranker> {
-        let Provenance { learner, scorer, parameters, metric, conventions, seed, data, version, record } =
-            provenance;
+        let Provenance {
+            learner,
+            scorer,
+            parameters,
+            metric,
+            conventions,
+            seed,
+            data,
+            clicks,
+            version,
+            record,
+        } = provenance;
         let ranker = Ranker {
             learner,
             scorer,
@@ -143,6 +158,7 @@ impl Ranker {
             columns,
             numbering: Numbering::Known,
             data,
+            clicks,
             version,
             record,
             model,
@@ -197,6 +213,9 @@ impl Ranker {
 
     fn align_columns<'a>(&self, data: &'a Dataset) -> Result<Cow<'a, Dataset>> {
         if let (Some(mine), Some(theirs)) = (&self.columns.names, &data.columns().names) {
+            if let (Some(source), Some(other)) = (&self.columns.source, &data.columns().source) {
+                source.check_same(other, mine)?;
+            }
             return if mine == theirs { Ok(Cow::Borrowed(data)) } else { select_by_name(data, mine) };
         }
         if self.columns.names.is_some() != data.columns().names.is_some() {

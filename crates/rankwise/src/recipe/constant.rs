@@ -21,11 +21,13 @@ impl Trainer {
         let same_features = |query: Query<'_>| query.rows().all(|row| equal_rows(row, query.row(0)));
         Ok(if !labels_differ(train) {
             "no training query has documents with different labels".into()
-        } else if train.queries().all(same_features) {
+        } else if train.all(|| train.queries().all(same_features)) {
             "no feature differs between the documents of a training query".into()
         } else if !self.has_signal(train)? {
             "no training query prefers one document to another under this loss".into()
-        } else if self.scorer().is_none() && weighted(train).all(|labels| self.metric.is_undefined(labels)) {
+        } else if self.scorer().is_none()
+            && train.all(|| weighted(train).all(|labels| self.metric.is_undefined(labels)))
+        {
             format!("{} is undefined for every training query", self.metric.name())
         } else {
             match model {
@@ -46,9 +48,15 @@ fn is_constant(model: &Model, train: &Dataset) -> bool {
         model.score_query(query, &mut scores);
         scores.iter().all(|score| *score == scores[0]).then_some(scores[0])
     };
-    if train.queries().any(|query| query.len() > 1) {
-        return train.queries().all(|query| score(query).is_some());
+    if train.any(|| train.queries().any(|query| query.len() > 1)) {
+        return train.all(|| train.queries().all(|query| score(query).is_some()));
     }
-    let mut first = None;
-    train.queries().all(|query| score(query).is_some_and(|score| score == *first.get_or_insert(score)))
+    // At most two different scores of each worker tell whether all scores are the same.
+    let distinct = train.gather(|| {
+        let mut found: Vec<f64> = train.queries().filter_map(score).collect();
+        found.dedup();
+        found.truncate(2);
+        found
+    });
+    distinct.windows(2).all(|pair| pair[0] == pair[1])
 }

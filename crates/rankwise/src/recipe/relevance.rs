@@ -1,7 +1,7 @@
 //! The relevance threshold of a learner, where the labels are not the grades that its default is made for.
 
 use super::Trainer;
-use crate::data::{Dataset, separating_threshold};
+use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metrics::Conventions;
 use std::sync::Arc;
@@ -14,17 +14,18 @@ impl Trainer {
     /// The trainer for these labels, and a note where it differs.
     ///
     /// If no training query has both relevant and non-relevant documents under the default threshold, the threshold
-    /// becomes [`separating_threshold`]. If another threshold was asked for, or none is possible, that is an error.
+    /// becomes [`separating_threshold`](crate::data::separating_threshold). If another threshold was asked for, or none is possible, that is an error.
     pub(super) fn for_labels(&self, train: &Dataset) -> Result<(Trainer, Option<String>)> {
         let unchanged = || Ok((self.clone(), None));
         let Some(threshold) = self.parameters().get(THRESHOLD).and_then(Value::as_float) else {
             return unchanged();
         };
-        if self.has_signal(train)? || !labels_differ(train) {
+        // The labels of a click are 0 and 1, whatever its weight.
+        if train.click_labels().is_some() || self.has_signal(train)? || !labels_differ(train) {
             return unchanged();
         }
         let name = &self.learner.name;
-        let Some(chosen) = separating_threshold(weighted(train)) else {
+        let Some(chosen) = train.separating_threshold(|query| query.weight() > 0.0) else {
             return Err(Error::data(format!(
                 "{name} needs relevant documents, whose labels are above 0, and non-relevant ones in the same query; \
                  no training query has both, so add a constant to the labels or use another learner"
@@ -54,7 +55,7 @@ impl Trainer {
     pub(super) fn has_signal(&self, train: &Dataset) -> Result<bool> {
         let Some(loss) = self.loss(train)? else { return Ok(true) };
         let loss = loss.into_loss();
-        Ok(weighted(train).any(|labels| loss.has_signal(labels)))
+        Ok(train.any(|| weighted(train).any(|labels| loss.has_signal(labels))))
     }
 
     fn with_parameter(&self, name: &str, value: f64) -> Option<Result<Trainer>> {
@@ -63,12 +64,12 @@ impl Trainer {
     }
 }
 
-/// The labels of the queries that count.
+/// The labels of the queries that count, of this worker.
 pub(super) fn weighted(train: &Dataset) -> impl Iterator<Item = &[f32]> {
     train.queries().filter(|query| query.weight() > 0.0).map(|query| query.labels())
 }
 
 /// Whether documents of a training query have different labels.
 pub(super) fn labels_differ(train: &Dataset) -> bool {
-    weighted(train).any(|labels| labels.iter().any(|label| *label != labels[0]))
+    train.any(|| weighted(train).any(|labels| labels.iter().any(|label| *label != labels[0])))
 }

@@ -15,10 +15,10 @@
 
 use super::block::{Block, Plane};
 use super::certified::CertifiedFit;
-use super::moments::by_piece;
 use super::objective::LinearRisk;
 use crate::data::Query;
 use crate::losses::QueryLoss;
+use crate::parallel;
 use crate::rng;
 use crate::sums::dot;
 use crate::watch::{Progress, Stop, Watch};
@@ -29,6 +29,8 @@ use std::ops::Range;
 const PASSES: usize = 11;
 /// A round ends with a pass that gains less than this fraction of what the round has gained.
 const WORTHWHILE: f64 = 0.1;
+/// Tasks that the queries are divided into; each has a number for every feature.
+const TASKS: usize = 16;
 /// A plane has to be higher than the others by more than this fraction, which is rounding.
 const HIGHER: f64 = 1e-12;
 
@@ -134,10 +136,14 @@ impl<'a, 'd, L: QueryLoss> Ascent<'a, 'd, L> {
     /// losses there.
     fn certified(&mut self) -> CertifiedFit {
         let (weights, dual) = self.recompute();
-        let touching: Vec<Vec<(f64, Option<Plane>)>> =
-            by_piece(self.risk.used(), |places| self.touch(places));
+        let queries = self.risk.used();
+        let per_task = queries.div_ceil(TASKS).max(1);
+        let touching: Vec<(f64, Option<Plane>)> =
+            parallel::flat_map((0..queries).step_by(per_task), |start| {
+                self.touch(start..queries.min(start + per_task))
+            });
         let mut value = 0.0;
-        for (place, (loss, plane)) in touching.into_iter().flatten().enumerate() {
+        for (place, (loss, plane)) in touching.into_iter().enumerate() {
             value += self.risk.share(place) * loss;
             plane.into_iter().for_each(|plane| self.blocks[place].add(plane));
         }

@@ -25,13 +25,12 @@ impl<L: Reweighted> Objective for FixedOrderRisk<'_, '_, L> {
     }
 
     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        let parts = self.risk.over_queries(w, |_, query, scores, slopes| {
+        self.risk.over_all_queries(w, gradient, |_, query, scores, slopes| {
             let mut anchor = vec![0.0; query.len()];
             query.dot(&self.anchor, &mut anchor);
             let scored = ScoredQuery { labels: query.labels(), scores, seed: self.risk.seed(query) };
             self.risk.loss().value_and_gradient_in_order(scored, &anchor, slopes)
-        });
-        super::objective::total_of(parts, gradient)
+        })
     }
 }
 

@@ -9,12 +9,13 @@
 //! sparse data stays sparse.
 
 use super::conjugate_gradient;
-use super::moments::{Spread, add_all, over_rows};
+use super::moments::{Spread, total_over_rows};
 use super::positive::solve_positive;
 use crate::data::{Dataset, Row};
+use crate::parallel;
 use crate::watch::{Progress, Watch};
 
-/// The maximum number of columns for which the Gram matrix is built (8 MiB per piece of rows).
+/// The maximum number of columns for which the Gram matrix is built (its upper triangle, 4 MiB, for a piece of the rows).
 const DIRECT_WIDTH: usize = 1024;
 
 /// A linear fit in the units of the data.
@@ -58,8 +59,12 @@ struct RidgeProblem<'a> {
 
 impl<'a> RidgeProblem<'a> {
     fn new(data: &'a Dataset, targets: &[f64], weights: &'a [f64], lambda: f64) -> Self {
-        let total: f64 = weights.iter().sum();
-        let target_mean = targets.iter().zip(weights).map(|(y, v)| y * v).sum::<f64>() / total;
+        let (total, target_sum) = total_over_rows(data, |rows| {
+            let (targets, weights) = (&targets[rows.clone()], &weights[rows]);
+            let sum = targets.iter().zip(weights).map(|(y, v)| y * v).sum::<f64>();
+            (weights.iter().sum::<f64>(), sum)
+        });
+        let target_mean = target_sum / total;
         let targets = targets.iter().map(|y| y - target_mean).collect();
         RidgeProblem { data, weights, total, spread: Spread::of(data, weights), target_mean, targets, lambda }
     }
@@ -79,37 +84,34 @@ impl<'a> RidgeProblem<'a> {
     /// `ZᵀVZ / Σv` (both triangles) and `ZᵀV(y − ȳ) / Σv`.
     fn normal_equations(&self) -> (Vec<f64>, Vec<f64>) {
         let width = self.data.width();
-        let (mut gram, mut right) = over_rows(
-            self.data.len(),
-            |rows| {
-                let mut gram = vec![0.0; width * width];
-                let mut right = vec![0.0; width];
-                let mut block = vec![0.0; BLOCK * width];
-                let rows: Vec<usize> = rows.collect();
-                for chunk in rows.chunks(BLOCK) {
-                    block.fill(0.0);
-                    for (&r, z) in chunk.iter().zip(block.chunks_exact_mut(width.max(1))) {
-                        self.standardise(self.data.row(r), z);
-                        let v = self.weights[r];
-                        let vy = v * self.targets[r];
-                        right.iter_mut().zip(&*z).for_each(|(o, z)| *o += vy * z);
-                        z.iter_mut().for_each(|z| *z *= v.sqrt());
-                    }
-                    add_products(&block, width, &mut gram);
+        let (upper, mut right) = total_over_rows(self.data, |rows| {
+            let mut upper = vec![0.0; width * (width + 1) / 2];
+            let mut right = vec![0.0; width];
+            let mut block = vec![0.0; BLOCK * width];
+            let rows: Vec<usize> = rows.collect();
+            for chunk in rows.chunks(BLOCK) {
+                block.fill(0.0);
+                for (&r, z) in chunk.iter().zip(block.chunks_exact_mut(width.max(1))) {
+                    self.standardise(self.data.row(r), z);
+                    let v = self.weights[r];
+                    let vy = v * self.targets[r];
+                    right.iter_mut().zip(&*z).for_each(|(o, z)| *o += vy * z);
+                    z.iter_mut().for_each(|z| *z *= v.sqrt());
                 }
-                (gram, right)
-            },
-            |a, b| {
-                add_all(&mut a.0, &b.0);
-                add_all(&mut a.1, &b.1);
-            },
-        );
+                add_products(&block, width, &mut upper);
+            }
+            (upper, right)
+        });
+        let (mut gram, mut rest) = (vec![0.0; width * width], upper.as_slice());
         for i in 0..width {
-            for j in 0..i {
-                gram[i * width + j] = gram[j * width + i];
+            let (row, below) = rest.split_at(width - i);
+            rest = below;
+            for (j, product) in (i..width).zip(row) {
+                gram[i * width + j] = product / self.total;
+                gram[j * width + i] = gram[i * width + j];
             }
         }
-        gram.iter_mut().chain(&mut right).for_each(|g| *g /= self.total);
+        right.iter_mut().for_each(|r| *r /= self.total);
         (gram, right)
     }
 
@@ -143,32 +145,21 @@ impl<'a> RidgeProblem<'a> {
     fn product(&self, u: &[f64]) -> Vec<f64> {
         let scaled: Vec<f64> = u.iter().zip(&self.spread.deviation).map(|(u, d)| u / d).collect();
         let shift: f64 = scaled.iter().zip(&self.spread.mean).map(|(u, m)| u * m).sum();
-        over_rows(
-            self.data.len(),
-            |rows| rows.map(|r| self.data.row(r).dot(&scaled) - shift).collect::<Vec<f64>>(),
-            |a, b| a.extend(b),
-        )
+        parallel::map(0..self.data.len(), |r| self.data.row(r).dot(&scaled) - shift)
     }
 
     /// `out = ZᵀV r / Σv`.
     fn transposed_product(&self, r: &[f64], out: &mut [f64]) {
         let width = self.data.width();
-        let (sums, weight) = over_rows(
-            self.data.len(),
-            |rows| {
-                let (mut sums, mut weight) = (vec![0.0; width], 0.0);
-                for i in rows {
-                    let vr = self.weights[i] * r[i];
-                    weight += vr;
-                    self.data.row(i).add_scaled(vr, &mut sums);
-                }
-                (sums, weight)
-            },
-            |a, b| {
-                add_all(&mut a.0, &b.0);
-                a.1 += b.1;
-            },
-        );
+        let (sums, weight) = total_over_rows(self.data, |rows| {
+            let (mut sums, mut weight) = (vec![0.0; width], 0.0);
+            for i in rows {
+                let vr = self.weights[i] * r[i];
+                weight += vr;
+                self.data.row(i).add_scaled(vr, &mut sums);
+            }
+            (sums, weight)
+        });
         for (c, o) in out.iter_mut().enumerate() {
             *o = (sums[c] - weight * self.spread.mean[c]) / self.spread.deviation[c] / self.total;
         }
@@ -187,16 +178,17 @@ const TOLERANCE: f64 = 1e-10;
 /// The number of rows added to the Gram matrix at a time: each entry is loaded and stored once per block.
 const BLOCK: usize = 8;
 
-/// Adds `Σ_r z_r z_rᵀ` over the rows of `block` to the upper triangle of `gram`.
-fn add_products(block: &[f64], width: usize, gram: &mut [f64]) {
+/// Adds `Σ_r z_r z_rᵀ` over the rows of `block` to the upper triangle of a matrix, stored row by row.
+fn add_products(block: &[f64], width: usize, mut upper: &mut [f64]) {
     let rows: [&[f64]; BLOCK] = std::array::from_fn(|i| &block[i * width..(i + 1) * width]);
     for i in 0..width {
+        let (out, below) = upper.split_at_mut(width - i);
+        upper = below;
         let factors: [f64; BLOCK] = std::array::from_fn(|r| rows[r][i]);
         if factors.iter().all(|f| *f == 0.0) {
             continue;
         }
         let tails: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[r][i..]);
-        let out = &mut gram[i * width + i..(i + 1) * width];
         for (j, o) in out.iter_mut().enumerate() {
             let mut sum = 0.0;
             for r in 0..BLOCK {

@@ -1,41 +1,12 @@
-//! Weighted sums over all rows of a data set, in a fixed order: means, deviations, products.
+//! Weighted sums over all rows of a data set: means and deviations.
 
 use crate::data::{Dataset, Row};
-use crate::parallel;
+use crate::pieces::Term;
 use std::ops::Range;
 
-/// The number of pieces that the rows are divided into. It is fixed, so that sums do not depend on the number of
-/// threads.
-const PIECES: usize = 16;
-
-/// The number of pieces for this many items; at least one, which may be empty.
-pub(super) fn pieces(items: usize) -> usize {
-    items.div_ceil(items.div_ceil(PIECES).max(1)).max(1)
-}
-
-/// Maps fixed pieces of the items in parallel.
-pub(super) fn by_piece<T: Send>(items: usize, map: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
-    let piece = items.div_ceil(PIECES).max(1);
-    parallel::map(0..pieces(items), |i| map((i * piece).min(items)..items.min((i + 1) * piece)))
-}
-
-/// Maps fixed pieces of the rows in parallel, then combines the results in order with `add`.
-pub(super) fn over_rows<T: Send>(
-    rows: usize,
-    map: impl Fn(Range<usize>) -> T + Sync,
-    add: impl Fn(&mut T, T),
-) -> T {
-    let mut parts = by_piece(rows, map).into_iter();
-    let mut total = parts.next().expect("at least one piece");
-    parts.for_each(|part| add(&mut total, part));
-    total
-}
-
-/// `a += b`, element by element.
-pub(super) fn add_all(a: &mut [f64], b: &[f64]) {
-    for (a, b) in a.iter_mut().zip(b) {
-        *a += b;
-    }
+/// The sum over all rows: `of` gives that over a range of the data set's own rows.
+pub(super) fn total_over_rows<T: Term>(data: &Dataset, of: impl Fn(Range<usize>) -> T + Sync) -> T {
+    data.total(|queries| of(data.bounds()[queries.start]..data.bounds()[queries.end]))
 }
 
 /// The mean and standard deviation of every column. Rows are weighted, and missing values count as 0.
@@ -47,30 +18,25 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn of(data: &Dataset, weights: &[f64]) -> Spread {
-        let (width, total) = (data.width(), weights.iter().sum::<f64>());
-        // Σ weight·x·(x − 2·shift) or, without shifts, Σ weight·x.
+        let width = data.width();
+        // Σ weight·x·(x − 2·shift) or, without shifts, Σ weight·x; and Σ weight.
         let sum = |shifts: Option<&[f64]>| {
-            over_rows(
-                data.len(),
-                |rows| {
-                    let mut sums = vec![0.0; width];
-                    for r in rows {
-                        add_row(data.row(r), weights[r], shifts, &mut sums);
-                    }
-                    sums
-                },
-                |a, b| add_all(a, &b),
-            )
+            total_over_rows(data, |rows| {
+                let mut sums = vec![0.0; width];
+                rows.clone().for_each(|r| add_row(data.row(r), weights[r], shifts, &mut sums));
+                (sums, weights[rows].iter().sum::<f64>())
+            })
         };
-        let mean: Vec<f64> = sum(None).iter().map(|s| s / total).collect();
+        let (sums, total) = sum(None);
+        let mean: Vec<f64> = sums.iter().map(|s| s / total).collect();
         // Σ v(x−m)² over stored values, as Σ v·x·(x − 2m) + W·m², whose terms are 0 for absent values (x = 0).
-        let squares = sum(Some(&mean));
+        let (squares, _) = sum(Some(&mean));
         let deviation = squares
             .iter()
             .zip(&mean)
             .map(|(s, m)| {
                 // The remainder of a constant column is the rounding error of its sum.
-                let rounding = 1e-15 * (data.len() as f64).max(100.0);
+                let rounding = 1e-15 * (data.whole().documents as f64).max(100.0);
                 let (variance, noise) = (s / total + m * m, rounding * m * m);
                 if variance > noise { variance.sqrt() } else { f64::INFINITY }
             })

@@ -1,6 +1,5 @@
 //! What solvers minimise: functions of weights, in particular the mean of a loss over queries.
 
-use super::moments::{add_all, by_piece, pieces};
 use super::units::FeatureUnits;
 use crate::data::{Dataset, Query};
 use crate::losses::{HessianProduct, QueryLoss, ScoredQuery, SecondOrder};
@@ -9,6 +8,9 @@ use crate::rng;
 use crate::sums::dot;
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// The maximum number of terms, each of which gets cutting planes of its own.
+const MOST_TERMS: usize = 16;
 
 /// A function of weights with a (sub)gradient.
 ///
@@ -124,8 +126,10 @@ impl<R: Curvature> Curvature for Regularized<'_, R> {
 /// ```
 pub struct LinearRisk<'a, L> {
     data: &'a Dataset,
-    /// The indices of the queries that are not skipped.
+    /// The indices of the queries that are not skipped, of those of this data set.
     queries: Vec<usize>,
+    /// The number of queries that are not skipped, of all queries.
+    used: usize,
     /// Σ v_q, or 1 if that is 0, so that the mean over no queries is 0.
     total: f64,
     units: FeatureUnits,
@@ -139,9 +143,12 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
     pub fn new(data: &'a Dataset, loss: L, seed: u64) -> Self {
         let has_signal = |query: &Query<'_>| loss.has_signal(query.labels());
         let queries: Vec<usize> = data.queries().filter(has_signal).map(|q| q.index()).collect();
-        let total: f64 = queries.iter().map(|&q| data.query(q).weight()).sum();
+        let (total, used) = data.total(|range| {
+            let queries = &queries[places(&queries, range)];
+            (queries.iter().map(|&q| data.query(q).weight()).sum::<f64>(), queries.len())
+        });
         let total = if total > 0.0 { total } else { 1.0 };
-        LinearRisk { data, queries, total, units: FeatureUnits::default(), loss, seed }
+        LinearRisk { data, queries, used, total, units: FeatureUnits::default(), loss, seed }
     }
 
     /// The same risk with every feature divided by its standard deviation; constant features are ignored.
@@ -151,7 +158,7 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
 
     /// The number of skipped queries.
     pub fn skipped(&self) -> usize {
-        self.data.query_count() - self.queries.len()
+        self.data.whole().queries - self.used
     }
 
     /// Converts `w` to weights of the unscaled features.
@@ -166,7 +173,12 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
 
     /// The number of queries that are not skipped.
     pub(crate) fn used(&self) -> usize {
-        self.queries.len()
+        self.used
+    }
+
+    /// Whether the queries are divided among workers.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.data.exchange().is_some()
     }
 
     /// One of these queries.
@@ -186,19 +198,20 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
         self.loss.value_and_gradient(scored, slope)
     }
 
-    /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each piece of the queries. `each` is
-    /// called with an index into `self.queries`, the query and its scores `X_q·w`; it sets its last argument to `g_q`
-    /// and returns `f_q`. The pieces are the same for any number of threads.
+    /// `Σ_q v_q·f_q(X_q·w) / Σ_q v_q` and `Σ_q v_q·X_qᵀ·g_q / Σ_q v_q` over each of up to `groups` groups of adjacent
+    /// queries. `each` is called with an index into `self.queries`, the query and its scores `X_q·w`; it sets its last
+    /// argument to `g_q` and returns `f_q`.
     pub(super) fn over_queries(
         &self,
+        groups: usize,
         w: &[f64],
         each: impl Fn(usize, Query<'_>, &[f64], &mut [f64]) -> f64 + Sync,
     ) -> Vec<(f64, Vec<f64>)> {
         let w = self.in_data_units(w);
-        by_piece(self.queries.len(), |places: Range<usize>| {
+        let mut sums = self.data.totals_of_groups(groups, |range| {
             let (mut value, mut gradient) = (0.0, vec![0.0; w.len()]);
             let (mut scores, mut slopes) = (Vec::new(), Vec::new());
-            for place in places {
+            for place in places(&self.queries, range) {
                 let query = self.query(place);
                 scores.resize(query.len(), 0.0);
                 slopes.resize(query.len(), 0.0);
@@ -208,8 +221,26 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
                 slopes.iter_mut().for_each(|s| *s *= share);
                 query.add_transposed_dot(&slopes, &mut gradient);
             }
-            (value, self.in_data_units(&gradient).into_owned())
-        })
+            (value, gradient)
+        });
+        for (_, gradient) in &mut sums {
+            if let Cow::Owned(scaled) = self.in_data_units(gradient) {
+                *gradient = scaled;
+            }
+        }
+        sums
+    }
+
+    /// The same over all queries: overwrites `gradient` and returns the value.
+    pub(super) fn over_all_queries(
+        &self,
+        w: &[f64],
+        gradient: &mut [f64],
+        each: impl Fn(usize, Query<'_>, &[f64], &mut [f64]) -> f64 + Sync,
+    ) -> f64 {
+        let (value, sum) = self.over_queries(1, w, each).pop().expect("one group");
+        gradient.copy_from_slice(&sum);
+        value
     }
 
     /// The loss of one query.
@@ -218,7 +249,7 @@ impl<'a, L: QueryLoss> LinearRisk<'a, L> {
     }
 
     pub(super) fn seed(&self, query: Query<'_>) -> u64 {
-        rng::derive(self.seed, &[query.index() as u64])
+        rng::derive(self.seed, &[query.number()])
     }
 }
 
@@ -228,15 +259,15 @@ impl<L: QueryLoss> Objective for LinearRisk<'_, L> {
     }
 
     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        total_of(self.by_term(w), gradient)
+        self.over_all_queries(w, gradient, |place, _, scores, slopes| self.loss_of(place, scores, slopes))
     }
 
     fn terms(&self) -> usize {
-        pieces(self.queries.len())
+        self.data.groups(MOST_TERMS)
     }
 
     fn by_term(&self, w: &[f64]) -> Vec<(f64, Vec<f64>)> {
-        self.over_queries(w, |place, _, scores, slopes| self.loss_of(place, scores, slopes))
+        self.over_queries(MOST_TERMS, w, |place, _, scores, slopes| self.loss_of(place, scores, slopes))
     }
 }
 
@@ -252,18 +283,16 @@ impl<L: SecondOrder> Curvature for LinearRisk<'_, L> {
         };
         let products: Vec<HessianProduct<'_>> = parallel::map(&self.queries, at);
         Box::new(move |v, out| {
-            let bent = self.over_queries(v, |place, _, along, bent| {
+            self.over_all_queries(v, out, |place, _, along, bent| {
                 products[place](along, bent);
                 0.0
             });
-            total_of(bent, out);
         })
     }
 }
 
-/// The sum of all terms in order: returns the value and overwrites `gradient`.
-pub(super) fn total_of(terms: Vec<(f64, Vec<f64>)>, gradient: &mut [f64]) -> f64 {
-    gradient.fill(0.0);
-    terms.iter().for_each(|(_, slope)| add_all(gradient, slope));
-    terms.iter().map(|(value, _)| value).sum()
+/// The places in `queries`, which are ascending, of those in `range`.
+pub(super) fn places(queries: &[usize], range: Range<usize>) -> Range<usize> {
+    let place = |bound: usize| queries.partition_point(|&query| query < bound);
+    place(range.start)..place(range.end)
 }

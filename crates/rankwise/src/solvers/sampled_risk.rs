@@ -4,7 +4,6 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::moments::{add_all, by_piece};
 use super::objective::Objective;
 use super::units::FeatureUnits;
 use crate::data::{Dataset, Query};
@@ -15,6 +14,7 @@ use crate::watch::Stop;
 use rows::FeatureDifferences;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The objective of each query over its sampled rankings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,7 +79,11 @@ pub struct SampledRisk<'a> {
     data: &'a Dataset,
     units: FeatureUnits,
     form: ConditionalObjective,
+    /// Those of the queries of this data set, in order.
     parts: Vec<QueryRankings>,
+    /// The number of queries that are not skipped, and of their rankings, of all queries.
+    used: usize,
+    rankings: usize,
     /// Σ v_q, or 1 if that is 0, so that the mean over no queries is 0.
     total: f64,
     damping: f64,
@@ -124,9 +128,13 @@ impl<'a> SampledRisk<'a> {
             Some(QueryRankings { query: index, rows, losses, log_weights })
         };
         let parts: Vec<QueryRankings> = parallel::flat_map(0..data.query_count(), part);
-        let total: f64 = parts.iter().map(|p| data.query(p.query).weight()).sum();
+        let (total, used, rankings) = data.total(|queries| {
+            let parts = those_of(&parts, queries);
+            let weight = parts.iter().map(|part| data.query(part.query).weight()).sum::<f64>();
+            (weight, parts.len(), parts.iter().map(|part| part.losses.len()).sum::<usize>())
+        });
         let total = if total > 0.0 { total } else { 1.0 };
-        SampledRisk { data, units, form: distribution.form, parts, total, damping: 0.0 }
+        SampledRisk { data, units, form: distribution.form, parts, used, rankings, total, damping: 0.0 }
     }
 
     /// The same risk plus `damping` times half the variance of each query's exponents. If all exponents of a query
@@ -138,12 +146,12 @@ impl<'a> SampledRisk<'a> {
 
     /// The number of skipped queries.
     pub fn skipped(&self) -> usize {
-        self.data.query_count() - self.parts.len()
+        self.data.whole().queries - self.used
     }
 
     /// The total number of rankings.
     pub fn rankings(&self) -> usize {
-        self.parts.iter().map(|p| p.losses.len()).sum()
+        self.rankings
     }
 
     /// Converts `w` to weights of the unscaled features.
@@ -154,16 +162,16 @@ impl<'a> SampledRisk<'a> {
     /// The mean over queries of the effective fraction of their rankings at `w`: `(Σp)² / (m·Σp²)` with `p ∝ exp(a)`.
     /// It is 1 if all rankings have the same weight, and `1/m` if a single one has all the weight.
     pub fn effective_fraction(&self, w: &[f64]) -> f64 {
-        let shares = by_piece(self.parts.len(), |places| {
+        let shares = self.data.total(|queries| {
             let share = |part: &QueryRankings| {
                 let mut shares = part.exponents(self, w).0;
                 let size = shares.iter().filter(|a| **a > f64::NEG_INFINITY).count();
                 ConditionalObjective::Mle.over_rankings(&mut shares, &part.losses);
                 1.0 / (size as f64 * shares.iter().map(|p| p * p).sum::<f64>())
             };
-            self.parts[places].iter().map(share).sum::<f64>()
+            those_of(&self.parts, queries).iter().map(share).sum::<f64>()
         });
-        shares.iter().sum::<f64>() / self.parts.len().max(1) as f64
+        shares / self.used.max(1) as f64
     }
 }
 
@@ -173,9 +181,9 @@ impl Objective for SampledRisk<'_> {
     }
 
     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        let parts = by_piece(self.parts.len(), |places| {
+        let (value, sum) = self.data.total(|queries| {
             let (mut value, mut gradient) = (0.0, vec![0.0; w.len()]);
-            for part in &self.parts[places] {
+            for part in those_of(&self.parts, queries) {
                 let query = self.data.query(part.query);
                 let share = query.weight() / self.total;
                 let (mut slopes, kept) = part.exponents(self, w);
@@ -186,10 +194,15 @@ impl Objective for SampledRisk<'_> {
             }
             (value, gradient)
         });
-        gradient.fill(0.0);
-        parts.iter().for_each(|(_, slope)| add_all(gradient, slope));
-        parts.iter().map(|(value, _)| value).sum()
+        gradient.copy_from_slice(&sum);
+        value
     }
+}
+
+/// The parts of a range of queries.
+fn those_of(parts: &[QueryRankings], queries: Range<usize>) -> &[QueryRankings] {
+    let place = |bound: usize| parts.partition_point(|part| part.query < bound);
+    &parts[place(queries.start)..place(queries.end)]
 }
 
 impl QueryRankings {

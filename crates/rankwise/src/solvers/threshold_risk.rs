@@ -1,6 +1,6 @@
 //! The risk of a linear model whose scores are cut into grades by thresholds.
 
-use super::moments::{add_all, over_rows};
+use super::moments::total_over_rows;
 use super::objective::Objective;
 use super::units::FeatureUnits;
 use crate::data::Dataset;
@@ -18,12 +18,12 @@ use crate::parallel;
 pub struct ThresholdRisk<'a> {
     data: &'a Dataset,
     units: FeatureUnits,
-    hinge: ThresholdHinge,
+    hinge: ThresholdHinge<'a>,
 }
 
 impl<'a> ThresholdRisk<'a> {
     /// The risk of `hinge` over the documents of `data`.
-    pub fn new(data: &'a Dataset, units: FeatureUnits, hinge: ThresholdHinge) -> Self {
+    pub fn new(data: &'a Dataset, units: FeatureUnits, hinge: ThresholdHinge<'a>) -> Self {
         ThresholdRisk { data, units, hinge }
     }
 
@@ -48,17 +48,13 @@ impl Objective for ThresholdRisk<'_> {
         let scores = self.scores(&self.units.in_data_units(w));
         let mut slopes = vec![0.0; scores.len()];
         let value = self.hinge.value_and_gradient(&scores, &mut slopes);
-        let sum = over_rows(
-            slopes.len(),
-            |rows| {
-                let mut sum = vec![0.0; w.len()];
-                for row in rows.filter(|&row| slopes[row] != 0.0) {
-                    self.data.row(row).add_scaled(slopes[row], &mut sum);
-                }
-                sum
-            },
-            |a, b| add_all(a, &b),
-        );
+        let sum = total_over_rows(self.data, |rows| {
+            let mut sum = vec![0.0; w.len()];
+            for row in rows.filter(|&row| slopes[row] != 0.0) {
+                self.data.row(row).add_scaled(slopes[row], &mut sum);
+            }
+            sum
+        });
         gradient.copy_from_slice(&self.units.in_data_units(&sum));
         value
     }

@@ -8,9 +8,13 @@
 use super::bins::{Coder, FeatureBins, MAX_BINS, sampled};
 use super::bundles::{Bundles, Part};
 use super::categories;
+use super::divided;
 use super::prefetch::prefetch;
-use crate::data::{Dataset, Features};
+use crate::data::{Dataset, Features, Shard};
 use crate::parallel;
+use crate::pieces::Term;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The number of bundles in a block.
 pub(super) const BLOCK: usize = 8;
@@ -22,10 +26,40 @@ const LINE: usize = 16;
 /// per value.
 const SPARSE_BELOW: f64 = 0.125;
 
+/// The pieces of a data set's documents.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    shard: Arc<Shard>,
+    /// The first document of every query, and the number of documents.
+    bounds: Vec<usize>,
+}
+
+impl Pieces {
+    pub(super) fn of(data: &Dataset) -> Pieces {
+        Pieces { shard: data.shard(), bounds: data.bounds().to_vec() }
+    }
+
+    /// The sum over all documents, of this and other workers: `of` gives that over a range of rows.
+    #[track_caller]
+    pub(super) fn total<T: Term>(&self, of: impl Fn(Range<usize>) -> T + Sync) -> T {
+        self.shard.total(|queries| of(self.bounds[queries.start]..self.bounds[queries.end]))
+    }
+
+    /// The number of all documents, of this and other workers.
+    pub(super) fn documents(&self) -> usize {
+        self.shard.whole.documents
+    }
+
+    pub(super) fn shard(&self) -> &Shard {
+        &self.shard
+    }
+}
+
 /// A data set as bin codes.
 #[derive(Debug)]
 pub struct Binned {
     rows: usize,
+    pieces: Pieces,
     /// The features with more than one code, in ascending order. The others cannot split anything.
     features: Vec<Feature>,
     codes: Codes,
@@ -76,9 +110,11 @@ impl Binned {
     /// The same without the features that cannot split off `min_data` documents: in wide sparse data, most of them.
     pub fn for_leaves(data: &Dataset, max_bins: usize, min_data: u64) -> Binned {
         // Counts are those of a sample if there are too many documents.
-        let least = if sampled(data.len()).len() == data.len() { min_data } else { 0 };
+        let documents = data.whole().documents;
+        let least = if sampled(documents).len() == documents { min_data } else { 0 };
         let can_split = |bins: &FeatureBins| bins.codes() > 1 && bins.rest() as u64 >= least;
         let mut all = match &data.parts().features {
+            _ if data.exchange().is_some() => divided::cut(data, max_bins),
             Features::Dense { width, values } => cut_dense(values, *width, max_bins),
             Features::Sparse { width, starts, columns, values } => {
                 cut_sparse(*width, starts, columns, values, max_bins)
@@ -103,12 +139,16 @@ impl Binned {
             }
             _ => dense_codes(&features, data),
         };
-        Binned { rows: data.len(), features, codes, width: data.width() }
+        Binned { rows: data.len(), pieces: Pieces::of(data), features, codes, width: data.width() }
     }
 
     /// The number of documents.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    pub(super) fn pieces(&self) -> &Pieces {
+        &self.pieces
     }
 
     /// The number of feature columns in the data.
@@ -131,10 +171,10 @@ impl Binned {
         (*column, bins)
     }
 
-    /// The largest absolute sum of `weights` up to any threshold, for each feature that can split.
-    pub fn largest_sums(&self, weights: &[f64]) -> Vec<f64> {
-        let total: f64 = weights.iter().sum();
-        let mut sums = vec![0.0; self.total_bins()];
+    /// The sums of the documents' `weights` for each code of each feature that can split.
+    pub fn sums_by_code(&self, weights: &[i64]) -> Vec<i64> {
+        let total: i64 = weights.iter().sum();
+        let mut sums = vec![0; self.total_bins()];
         match &self.codes {
             Codes::Dense { .. } => {
                 for (place, feature) in self.features.iter().enumerate() {
@@ -147,14 +187,19 @@ impl Binned {
                     places[row[0]..row[1]].iter().for_each(|&place| sums[place as usize] += w);
                 }
                 for Feature { bins, start, .. } in &self.features {
-                    let stored: f64 = sums[*start..][..bins.codes()].iter().sum();
+                    let stored: i64 = sums[*start..][..bins.codes()].iter().sum();
                     sums[start + usize::from(bins.code(0.0))] += total - stored;
                 }
             }
         }
+        sums
+    }
+
+    /// The largest absolute sum up to any threshold, for each feature that can split, by the sums for each code.
+    pub fn largest_sums(&self, sums: &[i64]) -> Vec<i64> {
         let largest = |feature: &Feature| {
-            let mut sum = 0.0;
-            sums[feature.start..][..feature.bins.codes()].iter().fold(0.0, |most: f64, s| {
+            let mut sum = 0;
+            sums[feature.start..][..feature.bins.codes()].iter().fold(0, |most: i64, s| {
                 sum += s;
                 most.max(sum.abs())
             })

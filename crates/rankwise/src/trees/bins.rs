@@ -4,6 +4,9 @@
 //! quantiles. Bounds lie between values that occur, so the thresholds of a tree do not coincide with data values.
 
 use super::categories::CategoryBins;
+use crate::data::Whole;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The maximum number of bins whose codes are bytes; one of the 256 is reserved for missing values.
 pub const MAX_BINS: usize = 255;
@@ -15,7 +18,7 @@ pub const MAX_WIDE_BINS: usize = 65_535;
 const SAMPLE: usize = 1 << 18;
 
 /// The bins of one feature: code `b` stands for values in `(uppers[b − 1], uppers[b]]`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureBins {
     /// The upper bound of each bin. The last bin has no upper bound other than the largest float.
     uppers: Vec<f32>,
@@ -147,6 +150,16 @@ impl Coder<'_> {
 pub(super) fn sampled(rows: usize) -> impl ExactSizeIterator<Item = usize> {
     let taken = rows.min(SAMPLE);
     (0..taken).map(move |i| (i as u128 * rows as u128 / taken as u128) as usize)
+}
+
+/// Those of the sampled rows that are among `own` rows of a part of the whole, by their numbers in that part.
+pub(super) fn sampled_of(whole: Whole, own: usize) -> impl ExactSizeIterator<Item = usize> {
+    let (rows, first) = (whole.documents as u128, whole.first_document as u128);
+    let taken = rows.min(SAMPLE as u128);
+    // `⌊i·rows/taken⌋ ≥ row` from this i on.
+    let from = |row: u128| (row * taken).div_ceil(rows.max(1)) as usize;
+    let range: Range<usize> = from(first)..from(first + own as u128);
+    range.map(move |i| (i as u128 * rows / taken - first) as usize)
 }
 
 /// The distinct values in ascending order, with the number of occurrences of each, by their keys and the number of further

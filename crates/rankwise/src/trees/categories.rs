@@ -11,10 +11,11 @@
 //! rare ones without a bin, those that the leaf has no document of, missing ones, and any that training did not see. That
 //! costs nothing, because both ends of the order are tried: whichever side missing values belong to, the other is a set.
 
-use super::bins::sampled;
+use super::bins::{sampled, sampled_of};
 use super::gradients::{GradientSums, Stats};
 use super::search::{Node, Search, Split};
 use crate::data::{Dataset, code_of};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How splits by categories are found.
@@ -46,7 +47,7 @@ impl Default for CategorySplits {
 }
 
 /// A set of bins.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BinSet([u64; 4]);
 
 impl BinSet {
@@ -69,7 +70,7 @@ const SHARED_BINS: f64 = 0.25;
 
 /// The bins of a categorical feature. The most frequent categories have one each. Those for which there is no room share
 /// bins with others whose documents have about the same labels, and the rarest are all in one bin.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct CategoryBins {
     /// The number of bins of categories.
     bins: usize,
@@ -151,23 +152,37 @@ fn groups(categories: &BTreeMap<u32, Category>, rare: &[u32], most: usize) -> Ve
 
 /// The bins of a categorical column, and whether some of its values are missing.
 pub(super) fn bins_of(data: &Dataset, column: usize, max_bins: usize) -> (CategoryBins, bool) {
-    let value = |row: usize| data.row(row).get(column);
-    let mut categories: BTreeMap<u32, Category> = BTreeMap::new();
+    let documents = data.whole().documents;
+    let unknown = sampled(documents).len() < documents;
+    let contribute = || {
+        let missing = (0..data.len()).any(|row| data.row(row).get(column).is_nan());
+        (sample_of(data, column), missing)
+    };
+    data.decide(contribute, |workers: Vec<(Vec<(u32, f64)>, bool)>| {
+        let missing = workers.iter().any(|(_, missing)| *missing);
+        let mut categories: BTreeMap<u32, Category> = BTreeMap::new();
+        for (code, label) in workers.into_iter().flat_map(|(sample, _)| sample) {
+            let category = categories.entry(code).or_default();
+            category.documents += 1;
+            category.labels += label;
+        }
+        (CategoryBins::new(&categories, unknown, max_bins), missing)
+    })
+}
+
+/// The categories of the sampled documents, with their labels less the mean labels of their queries.
+fn sample_of(data: &Dataset, column: usize) -> Vec<(u32, f64)> {
     let mut mean_of = (usize::MAX, 0.0);
-    for row in sampled(data.len()) {
-        let Some(code) = code_of(value(row)) else { continue };
+    let with_label = |row: usize| {
+        let code = code_of(data.row(row).get(column))?;
         let query = data.query_of(row);
         if mean_of.0 != query {
             let labels = data.query(query).labels();
             mean_of = (query, labels.iter().map(|&l| f64::from(l)).sum::<f64>() / labels.len() as f64);
         }
-        let category = categories.entry(code).or_default();
-        category.documents += 1;
-        category.labels += f64::from(data.labels()[row]) - mean_of.1;
-    }
-    let unknown = sampled(data.len()).len() < data.len();
-    let missing = (0..data.len()).any(|row| value(row).is_nan());
-    (CategoryBins::new(&categories, unknown, max_bins), missing)
+        Some((code, f64::from(data.labels()[row]) - mean_of.1))
+    };
+    sampled_of(data.whole(), data.len()).filter_map(with_label).collect()
 }
 
 /// Bins that join a set one after the other; each set so far is a candidate.

@@ -9,15 +9,17 @@
 //! sibling's histogram gives the same result as building it. On average, a document keeps more than 40 bits of its
 //! gradient, and more bits of its curvature than single precision would in data of a million documents.
 
+use super::binned::Pieces;
 use crate::error::{Error, Result};
 use crate::parallel;
+use serde::{Deserialize, Serialize};
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-/// The minimum number of documents for a task of its own.
+/// The number of documents that a task rounds.
 const CHUNK: usize = 1 << 14;
 
 /// Sums over documents, in fixed point.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C, align(16))]
 pub(super) struct GradientSums {
     slope: i64,
@@ -29,6 +31,8 @@ pub(super) struct GradientSums {
 pub(super) struct Gradients {
     documents: Vec<GradientSums>,
     units: FixedPointUnits,
+    /// The sum of the absolute slopes of all documents.
+    size: f64,
 }
 
 /// Converts fixed-point sums to floating point.
@@ -53,26 +57,25 @@ pub(super) struct Stats {
 impl Gradients {
     /// Rounds first and second derivatives to fixed point. Fails if one is not finite, or if a second derivative is
     /// negative.
-    pub(super) fn new(slopes: &[f64], curvatures: &[f64]) -> Result<Gradients> {
-        // In chunks of fixed size, so that the sums do not depend on the number of threads.
-        let given = || slopes.chunks(CHUNK).zip(curvatures.chunks(CHUNK));
-        let sizes: Vec<(f64, f64, f64)> = parallel::map(given(), |(slopes, curvatures)| {
-            let least = curvatures.iter().copied().fold(0.0, f64::min);
-            (size(slopes), size(curvatures), least)
+    pub(super) fn new(slopes: &[f64], curvatures: &[f64], pieces: &Pieces) -> Result<Gradients> {
+        let (size, weight, negative) = pieces.total(|rows| {
+            let (slopes, curvatures) = (&slopes[rows.clone()], &curvatures[rows]);
+            let negative = curvatures.iter().filter(|h| **h < 0.0).count();
+            (sum_of_sizes(slopes), sum_of_sizes(curvatures), negative)
         });
-        if let Some((_, _, h)) = sizes.iter().find(|(_, _, least)| *least < 0.0) {
+        if negative > 0 {
             return Err(Error::data(format!(
-                "the loss has a negative second derivative ({h}) at a document; boosted trees need it to be at least 0"
+                "the loss has a negative second derivative at {negative} documents; boosted trees need it to be at \
+                 least 0"
             )));
         }
-        let (size, weight) = sizes.iter().fold((0.0, 0.0), |sum, chunk| (sum.0 + chunk.0, sum.1 + chunk.1));
         if !(size + weight).is_finite() {
             return Err(Error::data(
                 "the gradients of the loss are not finite; labels or scores may be too large",
             ));
         }
-        let rows = slopes.len() as u64;
-        let shift = rows.leading_zeros() - 1;
+        let given = || slopes.chunks(CHUNK).zip(curvatures.chunks(CHUNK));
+        let shift = (pieces.documents() as u64).leading_zeros() - 1;
         let (a, b) = (fitting_power(size, 62), fitting_power(weight, shift));
         let one = 1i64 << shift;
         let round = |(&g, &h): (&f64, &f64)| GradientSums {
@@ -83,7 +86,13 @@ impl Gradients {
         parallel::for_each(documents.chunks_mut(CHUNK).zip(given()), |(out, (slopes, curvatures))| {
             out.iter_mut().zip(slopes.iter().zip(curvatures)).for_each(|(out, given)| *out = round(given));
         });
-        Ok(Gradients { documents, units: FixedPointUnits { slope: 1.0 / a, weight: 1.0 / b, shift } })
+        let units = FixedPointUnits { slope: 1.0 / a, weight: 1.0 / b, shift };
+        Ok(Gradients { documents, units, size })
+    }
+
+    /// The sum of the absolute slopes of all documents.
+    pub(super) fn size(&self) -> f64 {
+        self.size
     }
 
     pub(super) fn units(&self) -> FixedPointUnits {
@@ -96,7 +105,7 @@ impl Gradients {
 }
 
 /// `Σ|x|`
-fn size(values: &[f64]) -> f64 {
+fn sum_of_sizes(values: &[f64]) -> f64 {
     values.iter().map(|x| x.abs()).sum()
 }
 
@@ -118,6 +127,16 @@ impl FixedPointUnits {
 }
 
 impl GradientSums {
+    /// As bytes, to be sent.
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        (u128::from(self.slope as u64) | u128::from(self.weight as u64) << 64).to_le_bytes()
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> GradientSums {
+        let both = u128::from_le_bytes(bytes);
+        GradientSums { slope: both as u64 as i64, weight: (both >> 64) as u64 as i64 }
+    }
+
     /// Whether this is the sum over no documents.
     pub(super) fn is_empty(self) -> bool {
         self.weight == 0
@@ -156,15 +175,22 @@ impl SubAssign for GradientSums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Dataset;
     use crate::rng;
     use rand::RngExt;
+
+    fn gradients(slopes: &[f64], curvatures: &[f64]) -> Result<Gradients> {
+        let rows = slopes.len();
+        let data = Dataset::dense(vec![0.0; rows], 1, vec![0.0; rows], &[rows]).unwrap();
+        Gradients::new(slopes, curvatures, &Pieces::of(&data))
+    }
 
     #[test]
     fn sums_are_exact_in_any_order_and_close_to_floating_point_sums() {
         let mut random = rng::stream(1, &[]);
         let slopes: Vec<f64> = (0..5000).map(|_| (random.random::<f64>() - 0.5).powi(5) * 1e-3).collect();
         let curvatures: Vec<f64> = (0..5000).map(|_| random.random::<f64>().powi(4)).collect();
-        let gradients = Gradients::new(&slopes, &curvatures).unwrap();
+        let gradients = gradients(&slopes, &curvatures).unwrap();
         let forward = gradients.documents().iter().fold(GradientSums::default(), |a, &b| a + b);
         let backward = gradients.documents().iter().rev().fold(GradientSums::default(), |a, &b| a + b);
         assert_eq!(forward, backward);
@@ -182,7 +208,7 @@ mod tests {
     #[test]
     fn counts_are_exact() {
         for rows in [1, 2, 3, 4, 7, 8, 1024] {
-            let gradients = Gradients::new(&vec![1.0; rows], &vec![1.0; rows]).unwrap();
+            let gradients = gradients(&vec![1.0; rows], &vec![1.0; rows]).unwrap();
             let sum = gradients.documents().iter().fold(GradientSums::default(), |a, &b| a + b);
             let n = rows as f64;
             let expected = Stats { slope: n, curvature: n, count: rows as u64 };
@@ -193,15 +219,15 @@ mod tests {
     #[test]
     fn tiny_and_huge_gradients_keep_their_precision_and_non_finite_ones_are_rejected() {
         for size in [1e-280, 1e-20, 1.0, 1e30, 1e300] {
-            let gradients = Gradients::new(&[size, -size, 0.0], &[size, 0.0, size]).unwrap();
+            let gradients = gradients(&[size, -size, 0.0], &[size, 0.0, size]).unwrap();
             let stats = gradients.units().read(gradients.documents()[0]);
             assert!((stats.slope / size - 1.0).abs() < 1e-12, "{size}: {stats:?}");
             assert!((stats.curvature / size - 1.0).abs() < 1e-12 && stats.count == 1, "{size}: {stats:?}");
         }
-        let zero = Gradients::new(&[0.0], &[0.0]).unwrap();
+        let zero = gradients(&[0.0], &[0.0]).unwrap();
         assert_eq!(zero.units().read(zero.documents()[0]), Stats { slope: 0.0, curvature: 0.0, count: 1 });
-        assert!(Gradients::new(&[f64::NAN], &[1.0]).is_err());
-        assert!(Gradients::new(&[f64::MAX, f64::MAX], &[1.0, 1.0]).is_err());
-        assert!(Gradients::new(&[1.0], &[-1.0]).is_err());
+        assert!(gradients(&[f64::NAN], &[1.0]).is_err());
+        assert!(gradients(&[f64::MAX, f64::MAX], &[1.0, 1.0]).is_err());
+        assert!(gradients(&[1.0], &[-1.0]).is_err());
     }
 }

@@ -34,13 +34,20 @@ pub struct Grower<'a> {
 pub struct GrownTree {
     /// The tree, with the values that minimise the quadratic objective.
     pub tree: Tree,
+    /// The sum of the absolute slopes of all documents.
+    pub slopes: f64,
     rows: RowPartition,
     leaves: Vec<Range<usize>>,
 }
 
 impl GrownTree {
-    pub(super) fn new(tree: Tree, rows: RowPartition, leaves: Vec<Range<usize>>) -> GrownTree {
-        GrownTree { tree, rows, leaves }
+    pub(super) fn new(
+        tree: Tree,
+        gradients: &Gradients,
+        rows: RowPartition,
+        leaves: Vec<Range<usize>>,
+    ) -> GrownTree {
+        GrownTree { tree, slopes: gradients.size(), rows, leaves }
     }
 
     /// The leaves with their documents in ascending order.
@@ -64,20 +71,20 @@ impl GrownTree {
 }
 
 /// A leaf that may still be split.
-struct Leaf {
-    rows: Range<usize>,
-    node: Node,
-    depth: usize,
+pub(super) struct Leaf {
+    pub(super) rows: Range<usize>,
+    pub(super) node: Node,
+    pub(super) depth: usize,
     /// Its parent node, and whether it is the left child.
-    parent: Option<(usize, bool)>,
-    histogram: Option<Histogram>,
-    best: Option<Split>,
+    pub(super) parent: Option<(usize, bool)>,
+    pub(super) histogram: Option<Histogram>,
+    pub(super) best: Option<Split>,
     /// What the best split makes of it, if that is known already.
-    children: Option<Box<[Leaf; 2]>>,
+    pub(super) children: Option<Box<[Leaf; 2]>>,
 }
 
 impl Leaf {
-    fn new(rows: Range<usize>, node: Node, depth: usize) -> Leaf {
+    pub(super) fn new(rows: Range<usize>, node: Node, depth: usize) -> Leaf {
         Leaf { rows, node, depth, parent: None, histogram: None, best: None, children: None }
     }
 }
@@ -110,7 +117,7 @@ impl<'a> Grower<'a> {
         rows: Option<&[u32]>,
         seed: u64,
     ) -> Result<GrownTree> {
-        let gradients = Gradients::new(slopes, curvatures)?;
+        let gradients = Gradients::new(slopes, curvatures, self.binned.pieces())?;
         let rows = RowPartition::new(self.binned.rows(), rows);
         let sample = FeatureSample::new(self.binned.features().len(), self.growth, seed);
         if self.growth.policy == GrowthPolicy::Oblivious {
@@ -131,30 +138,41 @@ impl<'a> Grower<'a> {
             }
             growing.split(next, self.binned);
         }
-        Ok(growing.finish(&context.search, &self.spare))
+        Ok(growing.finish(&context, &self.spare))
     }
 
     /// The root with all documents.
     fn root(&self, context: &Context<'_>, rows: &RowPartition) -> Leaf {
-        let (histogram, total) = self.histogram_of(rows.members(0..rows.all().len(), context.gradients));
-        let node = Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY), extra_l2: 0.0 };
-        let mut root = Leaf::new(0..rows.all().len(), node, 0);
-        root.best = self.search_all(context, node, &histogram);
+        let members = rows.members(0..rows.all().len(), context.gradients);
+        if self.is_divided() {
+            return self.root_of_all(context, members);
+        }
+        let (histogram, total) = self.histogram_of(members);
+        let mut root = Leaf::new(0..rows.all().len(), Node::root(total), 0);
+        root.best = self.search_all(context, root.node, &histogram);
         root.histogram = Some(histogram);
         root
     }
 
+    /// Whether other workers have documents too.
+    fn is_divided(&self) -> bool {
+        self.binned.pieces().shard().exchange.is_some()
+    }
+
     /// Finds what the first leaves in `order` become when they are split. The first one will be split next. The
-    /// others most likely later; they keep threads busy for which the first has not enough documents.
+    /// others most likely later; they keep threads busy for which the first has not enough documents, and spare workers
+    /// that have to wait for each other an exchange.
     fn plan(&self, context: &Context<'_>, growing: &mut TreeInProgress, order: &[usize]) {
         let left = self.growth.num_leaves - growing.leaves.len();
-        let most = match context.sample.is_by_split() {
-            true => 1,
-            false => (rayon::current_num_threads() / THREADS_PER_LEAF).clamp(1, MOST_AT_ONCE.min(left)),
+        let most = match (context.sample.is_by_split(), self.is_divided()) {
+            (true, _) => 1,
+            (false, true) => MOST_AT_ONCE.min(left),
+            (false, false) => {
+                (rayon::current_num_threads() / THREADS_PER_LEAF).clamp(1, MOST_AT_ONCE.min(left))
+            }
         };
         let unplanned = order.iter().copied().filter(|&leaf| growing.leaves[leaf].children.is_none());
         let mut chosen: Vec<usize> = unplanned.take(most).collect();
-        chosen.sort_by_key(|&leaf| growing.leaves[leaf].rows.start);
         let kept = growing.leaves.iter().filter(|leaf| leaf.histogram.is_some()).count();
         let bytes = self.binned.total_bins() * size_of::<GradientSums>();
         let wish = Wish {
@@ -162,6 +180,10 @@ impl<'a> Grower<'a> {
             is_last: left == 1,
             keep: (kept + 2 * chosen.len()) * bytes <= self.kept_bytes,
         };
+        if self.is_divided() {
+            return self.plan_for_all(context, growing, &chosen, wish);
+        }
+        chosen.sort_by_key(|&leaf| growing.leaves[leaf].rows.start);
         let histograms = chosen.iter().map(|&leaf| growing.leaves[leaf].histogram.take());
         let histograms: Vec<Option<Histogram>> = histograms.collect();
         let ranges = chosen.iter().map(|&leaf| growing.leaves[leaf].rows.clone());
@@ -177,7 +199,8 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// The children of a leaf with their best splits, by the histogram of the leaf if it was kept.
+    /// The children of a leaf with their best splits, by the histogram of the leaf if it was kept. The histogram of the
+    /// smaller child is built; that of the larger one is the difference from the parent's.
     fn children(
         &self,
         context: &Context<'_>,
@@ -186,78 +209,81 @@ impl<'a> Grower<'a> {
         mut rows: Rows<'_>,
         wish: Wish,
     ) -> [Leaf; 2] {
+        let mut sides = self.part(context, parent, &mut rows, wish);
+        if !sides.are_wanted() {
+            self.spare.give_back(histogram);
+            return sides.children;
+        }
+        let (both, gradients) = (&*rows.rows, context.gradients.documents());
+        let of_both = histogram.unwrap_or_else(|| self.histogram_of(Members { rows: both, gradients }).0);
+        let Leaf { rows: range, node, .. } = &sides.children[sides.small];
+        let rows = &both[range.start - parent.rows.start..range.end - parent.rows.start];
+        let mut of_small = self.spare_histogram();
+        let members = Members { rows, gradients };
+        let summed = self.binned.sum(members, node.total, &self.spare_tables, &mut of_small);
+        let fill = |group: &Group, out: &mut [GradientSums]| self.binned.fill(&summed, group, out);
+        self.search_sides(context, &mut sides, [of_small, of_both], wish, fill);
+        summed.spare(&self.spare_tables);
+        sides.children
+    }
+
+    /// Parts the rows of a leaf by its best split.
+    pub(super) fn part(
+        &self,
+        context: &Context<'_>,
+        parent: &Leaf,
+        rows: &mut Rows<'_>,
+        wish: Wish,
+    ) -> Sides {
         let split = parent.best.expect("only leaves with a best split are split");
         let bounds = context.search.children_bounds(parent.node, &split, self.binned);
-        let middle = rows.partition(&split, self.binned);
-        let both = &*rows.rows;
-        let start = parent.rows.start;
+        let middle = parent.rows.start + rows.partition(&split, self.binned);
         let child = |rows, total, bounds| {
             Leaf::new(rows, Node { total, bounds, extra_l2: split.extra_l2 }, parent.depth + 1)
         };
-        let mut left = child(start..start + middle, split.left, bounds.0);
-        let mut right = child(start + middle..parent.rows.end, split.right, bounds.1);
+        let children = [
+            child(parent.rows.start..middle, split.left, bounds.0),
+            child(middle..parent.rows.end, split.right, bounds.1),
+        ];
+        // Rows may be on other workers too; the sums count them all.
+        let counts = [split.left, split.right].map(|sums| context.search.units.read(sums).count);
         let least = 2 * self.growth.min_data_in_leaf.max(1);
-        let is_splittable = |leaf: &Leaf| {
-            !wish.is_last && self.growth.allows_depth(leaf.depth) && leaf.rows.len() as u64 >= least
-        };
-        let wanted = (is_splittable(&left), is_splittable(&right));
-        if !(wanted.0 || wanted.1) {
-            self.spare.give_back(histogram);
-            return [left, right];
-        }
-        let gradients = context.gradients.documents();
-        let of_both = histogram.unwrap_or_else(|| self.histogram_of(Members { rows: both, gradients }).0);
-        let is_left_small = middle <= both.len() - middle;
-        let siblings = if is_left_small {
-            Siblings { small: &mut left, large: &mut right, wanted, rows: &both[..middle] }
-        } else {
-            Siblings {
-                small: &mut right,
-                large: &mut left,
-                wanted: (wanted.1, wanted.0),
-                rows: &both[middle..],
-            }
-        };
-        self.search_siblings(context, siblings, of_both, wish);
-        [left, right]
+        let may_split = !wish.is_last && self.growth.allows_depth(parent.depth + 1);
+        let wanted = counts.map(|count| may_split && count >= least);
+        Sides { children, small: usize::from(counts[0] > counts[1]), wanted }
     }
 
-    /// Finds the best splits of two siblings. The histogram of the smaller one is built; that of the larger one is
-    /// the difference from the parent's.
-    fn search_siblings(
+    /// Finds the best splits of two children by the histogram of the smaller one, which `fill` completes for each group
+    /// of features, and that of the parent.
+    pub(super) fn search_sides(
         &self,
         context: &Context<'_>,
-        siblings: Siblings<'_>,
-        mut of_large: Histogram,
+        sides: &mut Sides,
+        [mut of_small, mut of_large]: [Histogram; 2],
         wish: Wish,
+        fill: impl Fn(&Group, &mut [GradientSums]) + Sync,
     ) {
-        let Siblings { small, large, wanted, rows } = siblings;
-        let mut of_small = self.spare_histogram();
-        let members = Members { rows, gradients: context.gradients.documents() };
-        let summed = self.binned.sum(members, small.node.total, &self.spare_tables, &mut of_small);
-        let chosen = (context.sample.for_split(2 * wish.id), context.sample.for_split(2 * wish.id + 1));
+        let (small, large) = (sides.small, 1 - sides.small);
+        let nodes = [sides.children[small].node, sides.children[large].node];
+        let wanted = [sides.wanted[small], sides.wanted[large]];
+        let chosen = [context.sample.for_split(2 * wish.id), context.sample.for_split(2 * wish.id + 1)];
         let pieces = split(&mut of_small, &self.groups).into_iter().zip(split(&mut of_large, &self.groups));
         let pieces: Vec<_> = self.groups.iter().zip(pieces).collect();
-        let found: Vec<(Option<Split>, Option<Split>)> = pieces
+        let found: Vec<[Option<Split>; 2]> = pieces
             .into_par_iter()
             .map(|(group, (of_small, of_large))| {
-                self.binned.fill(&summed, group, of_small);
+                fill(group, of_small);
                 of_large.iter_mut().zip(of_small.iter()).for_each(|(all, &part)| *all -= part);
-                let look = |wanted: bool, node: Node, bins: &[GradientSums], chosen: &[bool]| {
-                    wanted.then(|| self.search_group(context, node, group, bins, chosen)).flatten()
+                let look = |side: usize, bins: &[GradientSums]| {
+                    let search = || self.search_group(context, nodes[side], group, bins, &chosen[side]);
+                    wanted[side].then(search).flatten()
                 };
-                (
-                    look(wanted.0, small.node, of_small, &chosen.0),
-                    look(wanted.1, large.node, of_large, &chosen.1),
-                )
+                [look(0, of_small), look(1, of_large)]
             })
             .collect();
-        summed.spare(&self.spare_tables);
-        for (of_small, of_large) in found {
-            small.best = Split::better(small.best, of_small);
-            large.best = Split::better(large.best, of_large);
-        }
-        for (leaf, histogram) in [(small, of_small), (large, of_large)] {
+        for (side, (child, histogram)) in [(small, of_small), (large, of_large)].into_iter().enumerate() {
+            let leaf = &mut sides.children[child];
+            leaf.best = found.iter().map(|found| found[side]).fold(None, Split::better);
             match leaf.best {
                 Some(_) if wish.keep => leaf.histogram = Some(histogram),
                 _ => self.spare.give_back([histogram]),
@@ -265,7 +291,12 @@ impl<'a> Grower<'a> {
         }
     }
 
-    fn search_all(&self, context: &Context<'_>, node: Node, histogram: &Histogram) -> Option<Split> {
+    pub(super) fn search_all(
+        &self,
+        context: &Context<'_>,
+        node: Node,
+        histogram: &Histogram,
+    ) -> Option<Split> {
         let chosen = context.sample.for_split(0);
         let found: Vec<Option<Split>> = self
             .groups
@@ -294,7 +325,9 @@ impl<'a> Grower<'a> {
     }
 
     fn spare_histogram(&self) -> Histogram {
-        self.spare.take().unwrap_or_else(|| vec![GradientSums::default(); self.binned.total_bins()])
+        // Workers have empty ones where the driver keeps a histogram.
+        let spare = self.spare.take().filter(|histogram| histogram.len() == self.binned.total_bins());
+        spare.unwrap_or_else(|| vec![GradientSums::default(); self.binned.total_bins()])
     }
 
     /// The histogram of some documents, and their sum.
@@ -317,37 +350,48 @@ impl<'a> Grower<'a> {
 }
 
 /// What all leaves of a tree have in common.
-struct Context<'a> {
-    search: Search<'a>,
-    gradients: &'a Gradients,
-    sample: &'a FeatureSample,
+pub(super) struct Context<'a> {
+    pub(super) search: Search<'a>,
+    pub(super) gradients: &'a Gradients,
+    pub(super) sample: &'a FeatureSample,
 }
 
 /// What is asked of the children of a leaf.
 #[derive(Clone, Copy)]
-struct Wish {
+pub(super) struct Wish {
     /// The number of the split, by which features are drawn.
-    id: u64,
+    pub(super) id: u64,
     /// Whether this is the last split of the tree, so that its children need no search.
-    is_last: bool,
+    pub(super) is_last: bool,
     /// Whether there is memory for their histograms.
-    keep: bool,
+    pub(super) keep: bool,
 }
 
-/// The children of a leaf: the one with fewer documents and the other, which of them may be split, and the rows of the
-/// first.
-struct Siblings<'a> {
-    small: &'a mut Leaf,
-    large: &'a mut Leaf,
-    wanted: (bool, bool),
-    rows: &'a [u32],
+/// The children of a leaf before their best splits are known.
+pub(super) struct Sides {
+    pub(super) children: [Leaf; 2],
+    /// The one with fewer documents.
+    pub(super) small: usize,
+    /// Whether each may be split.
+    wanted: [bool; 2],
+}
+
+impl Sides {
+    /// Whether one of them may be split.
+    pub(super) fn are_wanted(&self) -> bool {
+        self.wanted != [false; 2]
+    }
+
+    pub(super) fn bests(&self) -> [Option<Split>; 2] {
+        [self.children[0].best, self.children[1].best]
+    }
 }
 
 /// The state of a tree while it grows.
-struct TreeInProgress {
-    rows: RowPartition,
-    leaves: Vec<Leaf>,
-    tree: Tree,
+pub(super) struct TreeInProgress {
+    pub(super) rows: RowPartition,
+    pub(super) leaves: Vec<Leaf>,
+    pub(super) tree: Tree,
 }
 
 impl TreeInProgress {
@@ -379,7 +423,8 @@ impl TreeInProgress {
         self.leaves.push(right);
     }
 
-    fn finish(mut self, search: &Search<'_>, spare: &Spare<Histogram>) -> GrownTree {
+    fn finish(mut self, context: &Context<'_>, spare: &Spare<Histogram>) -> GrownTree {
+        let search = &context.search;
         for leaf in &mut self.leaves {
             let mut stats = search.units.read(leaf.node.total);
             stats.curvature += leaf.node.extra_l2;
@@ -393,7 +438,7 @@ impl TreeInProgress {
             }
         }
         let leaves = self.leaves.into_iter().map(|leaf| leaf.rows).collect();
-        GrownTree::new(self.tree, self.rows, leaves)
+        GrownTree::new(self.tree, context.gradients, self.rows, leaves)
     }
 }
 

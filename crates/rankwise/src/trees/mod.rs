@@ -11,6 +11,7 @@ mod binned;
 mod bins;
 mod bundles;
 mod categories;
+mod divided;
 mod gradients;
 mod grow;
 mod growth;

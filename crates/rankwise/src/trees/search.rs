@@ -4,9 +4,10 @@ use super::binned::{Binned, Feature};
 use super::categories::BinSet;
 use super::gradients::{FixedPointUnits, GradientSums, Stats};
 use super::growth::Growth;
+use serde::{Deserialize, Serialize};
 
 /// A test that splits a leaf, and the gradient sums of the two sides.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Split {
     pub(super) gain: f64,
     /// The index of the feature among those that can split.
@@ -52,6 +53,13 @@ pub(super) struct Node {
     pub(super) bounds: (f64, f64),
     /// L2 penalty on its value, beside that of all leaves.
     pub(super) extra_l2: f64,
+}
+
+impl Node {
+    /// A root with these sums.
+    pub(super) fn root(total: GradientSums) -> Node {
+        Node { total, bounds: (f64::NEG_INFINITY, f64::INFINITY), extra_l2: 0.0 }
+    }
 }
 
 /// Searches for splits.

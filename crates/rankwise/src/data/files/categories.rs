@@ -4,12 +4,15 @@ use super::excerpt::quoted;
 use super::number;
 use crate::data::categories::{code_of, not_a_code};
 use crate::error::{Error, Place, Result};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The distinct texts of a column, numbered as they come. Rows refer to them by number until all are known.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub(super) struct ColumnCategories {
     texts: Vec<String>,
+    /// Not sent to other machines, where texts are only [`join`](ColumnCategories::join)ed to others.
+    #[serde(skip)]
     numbers: HashMap<String, u32>,
     /// The first text that is a number and no code: an error if all the others are numbers, too.
     misfit: Option<(Place, String)>,
@@ -41,6 +44,11 @@ impl ColumnCategories {
         }
         let number = |text: &String| self.numbers.get(text).copied().unwrap_or_else(|| self.add(text));
         more.texts.iter().map(number).collect()
+    }
+
+    /// The texts by their numbers.
+    pub(super) fn texts(&self) -> &[String] {
+        &self.texts
     }
 
     /// The code of each number, and the texts by code. Where all texts are numbers, they are the codes themselves, and

@@ -1,7 +1,11 @@
 //! Comma- and tab-separated tables with a header.
 //!
 //! The text is split into blocks at line ends that are not in quotes. Blocks are parsed in parallel and joined in order,
-//! so the result does not depend on the number of threads.
+//! so the result does not depend on the number of threads. [`Records`] reads them one at a time.
+
+mod records;
+
+pub use records::{Record, Records};
 
 use super::excerpt::quoted;
 use super::roles::Role;
@@ -26,12 +30,21 @@ pub(super) fn read(
     delimiter: u8,
     options: &ReadOptions,
 ) -> Result<Loaded> {
+    read_table(sources, delimiter, options)?.finish(options)
+}
+
+/// All rows of the sources.
+pub(super) fn read_table(
+    sources: impl Iterator<Item = Result<Source>>,
+    delimiter: u8,
+    options: &ReadOptions,
+) -> Result<Table> {
     let mut table: Option<Table> = None;
     for source in sources {
         let mut blocks = Blocks::new(source?, delimiter);
         let file = blocks.origin.name().to_owned();
         let Some(mut first) = blocks.next()? else {
-            return Err(Error::malformed(format!("{file} is empty; expected a header and rows")));
+            return Err(empty(&file));
         };
         let header = read_header(&mut first, options)?;
         let table = table.get_or_insert_with(|| Table::new(header.clone()));
@@ -48,15 +61,12 @@ pub(super) fn read(
             }
         }
     }
-    match table {
-        Some(table) => table.finish(options),
-        None => Err(Error::parameter("there are no files to read")),
-    }
+    table.ok_or_else(|| Error::parameter("there are no files to read"))
 }
 
 /// Whole records of a file.
-struct Block<'a> {
-    file: &'a str,
+struct Block {
+    origin: Origin,
     delimiter: u8,
     text: Vec<u8>,
     /// Where the first record starts in `text`.
@@ -82,7 +92,7 @@ impl Blocks {
         Blocks { source, origin, delimiter, rest: Vec::new(), line: 1, ended: false }
     }
 
-    fn batch(&mut self) -> Result<Vec<Block<'_>>> {
+    fn batch(&mut self) -> Result<Vec<Block>> {
         let mut pieces = Vec::new();
         while pieces.len() < BLOCKS_AT_ONCE {
             match self.next_piece()? {
@@ -93,13 +103,13 @@ impl Blocks {
         Ok(pieces.into_iter().map(|(text, line)| self.block(text, line)).collect())
     }
 
-    fn next(&mut self) -> Result<Option<Block<'_>>> {
+    fn next(&mut self) -> Result<Option<Block>> {
         let piece = self.next_piece()?;
         Ok(piece.map(|(text, line)| self.block(text, line)))
     }
 
-    fn block(&self, text: Vec<u8>, first_line: u64) -> Block<'_> {
-        Block { file: self.origin.name(), delimiter: self.delimiter, text, start: 0, first_line }
+    fn block(&self, text: Vec<u8>, first_line: u64) -> Block {
+        Block { origin: self.origin.clone(), delimiter: self.delimiter, text, start: 0, first_line }
     }
 
     /// The next whole records and the line they start on.
@@ -124,9 +134,8 @@ impl Blocks {
                 end => break end,
             }
             if text.len() > MAX_ROW_BYTES {
-                let place = Place { file: self.origin.name().to_owned(), line: self.line, column: 1 };
                 let message = "the row that starts here does not end; perhaps a quote is left open";
-                return Err(Error::parse(place, message));
+                return Err(Error::parse(self.origin.place(self.line, 1), message));
             }
         };
         if text.is_empty() {
@@ -177,10 +186,16 @@ fn closing_quote(text: &[u8], mut from: usize) -> Option<usize> {
 }
 
 /// Reads the header from the first block.
-fn read_header(block: &mut Block<'_>, options: &ReadOptions) -> Result<Header> {
+fn read_header(block: &mut Block, options: &ReadOptions) -> Result<Header> {
+    let (names, starts) = column_names(block)?;
+    Header::new(names, options).map_err(|e| block.error(starts[e.column], e.message))
+}
+
+/// Reads the names of the columns, and where each starts, from the first block.
+fn column_names(block: &mut Block) -> Result<(Vec<String>, Vec<usize>)> {
     let mut at = block.skip_blank_lines(0);
     if at == block.text.len() {
-        return Err(Error::malformed(format!("{} is empty; expected a header and rows", block.file)));
+        return Err(empty(block.origin.name()));
     }
     let (mut names, mut starts, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
     loop {
@@ -201,7 +216,11 @@ fn read_header(block: &mut Block<'_>, options: &ReadOptions) -> Result<Header> {
         let message = format!("the header is a single column, {}, {advice}", quoted(only.as_bytes()));
         return Err(block.error(starts[0], message));
     }
-    Header::new(names, options).map_err(|e| block.error(starts[e.column], e.message))
+    Ok((names, starts))
+}
+
+fn empty(file: &str) -> Error {
+    Error::malformed(format!("{file} is empty; expected a header and rows"))
 }
 
 /// Which separator a header without the expected one seems to have, and the way out.
@@ -216,7 +235,7 @@ fn other_separator(header: &str) -> Option<&'static str> {
     .find_map(|(separator, advice)| header.contains(separator).then_some(advice))
 }
 
-impl Block<'_> {
+impl Block {
     fn rows(&self, header: &Header) -> Result<TableRows> {
         let mut rows = header.no_rows();
         let mut scratch = Vec::new();
@@ -327,7 +346,7 @@ impl Block<'_> {
         let before = &self.text[..at];
         let line_start = memrchr(b'\n', before).map_or(0, |n| n + 1);
         let line = self.first_line + memchr_iter(b'\n', before).count() as u64;
-        Place { file: self.file.to_owned(), line, column: (at - line_start) as u64 + 1 }
+        self.origin.place(line, at - line_start + 1)
     }
 
     /// The error for a field that is no number, with all columns of the row whose fields are none.
@@ -393,7 +412,8 @@ mod tests {
     }
 
     fn by_us(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
-        let block = Block { file: "x", delimiter: b',', text: text.to_vec(), start: 0, first_line: 1 };
+        let origin = Source::new("x", std::io::empty()).unwrap().origin().clone();
+        let block = Block { origin, delimiter: b',', text: text.to_vec(), start: 0, first_line: 1 };
         let (mut records, mut scratch) = (Vec::new(), Vec::new());
         let mut at = block.skip_blank_lines(0);
         while at < text.len() {

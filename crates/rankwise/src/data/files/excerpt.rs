@@ -4,7 +4,7 @@
 const SHOWN: usize = 40;
 
 /// `text` in backquotes: long text is cut, control characters are escaped, and invalid UTF-8 is replaced.
-pub(crate) fn quoted(text: &[u8]) -> String {
+pub fn quoted(text: &[u8]) -> String {
     let readable = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
     let mut shown = String::from("`");
     for c in readable.chars().take(SHOWN) {

@@ -21,10 +21,12 @@ use super::{Loaded, ReadOptions};
 use crate::error::{Error, Result};
 use crate::parallel;
 use assembly::Assembly;
+pub(super) use assembly::{numbered_categories, too_many_columns};
 use blocks::{Block, Blocks};
 use fragment::Fragment;
 use line::Ids;
 use rows::MatrixShape;
+pub(super) use rows::MatrixSize;
 
 /// Small enough that a block and its parsed values stay in the cache of a core.
 const BLOCK_BYTES: usize = 1 << 18;

@@ -1,28 +1,30 @@
-//! Text files with words on each line: TREC and score files.
+//! The lines of text files, and the words on them, as TREC and score files have.
 
 use super::excerpt::quoted;
 use super::source::{Origin, Source};
 use crate::error::{Error, Place, Result};
 use std::io::{BufRead, BufReader, Read};
 
-/// The longest line: a guard against files that are not text.
+/// The longest line of files of words: a guard against files that are not text.
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
 /// The lines of a source, read one at a time into one buffer.
-pub(super) struct Lines {
+pub struct Lines {
     reader: BufReader<Source>,
     origin: Origin,
+    longest: u64,
     buffer: Vec<u8>,
     number: u64,
 }
 
 /// One line without its end.
 #[derive(Clone, Copy)]
-pub(super) struct Line<'a> {
-    file: &'a str,
+pub struct Line<'a> {
+    origin: &'a Origin,
     /// Its number, from 1.
-    pub(super) number: u64,
-    text: &'a str,
+    pub number: u64,
+    /// Its text.
+    pub text: &'a str,
 }
 
 /// A word of a line, between white space.
@@ -34,27 +36,40 @@ pub(super) struct Word<'a> {
 }
 
 impl Lines {
-    /// The lines of `source`.
-    pub(super) fn new(source: Source) -> Self {
+    /// The lines of `source`, which has a few words on each.
+    pub(super) fn of_words(source: Source) -> Self {
+        Lines::new(source, MAX_LINE_BYTES)
+    }
+
+    /// The lines of `source`, of up to `longest` bytes.
+    pub fn new(source: Source, longest: u64) -> Self {
         let origin = source.origin().clone();
-        Lines { reader: BufReader::with_capacity(1 << 17, source), origin, buffer: Vec::new(), number: 0 }
+        let reader = BufReader::with_capacity(1 << 17, source);
+        Lines { reader, origin, longest, buffer: Vec::new(), number: 0 }
     }
 
     /// The file as the user named it.
-    pub(super) fn file(&self) -> &str {
+    pub fn file(&self) -> &str {
         self.origin.name()
     }
 
-    /// The next line that is not blank.
-    pub(super) fn next(&mut self) -> Result<Option<Line<'_>>> {
+    /// The next line that is not blank. A byte order mark is left out.
+    ///
+    /// A line that is too long or not UTF-8 is an error with a place, after which the next line can be read.
+    pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
         loop {
             self.buffer.clear();
-            let mut limited = self.reader.by_ref().take(MAX_LINE_BYTES);
+            let mut limited = self.reader.by_ref().take(self.longest + 1);
             let read = limited.read_until(b'\n', &mut self.buffer).map_err(|e| self.origin.read_error(e))?;
             if read == 0 {
                 return Ok(None);
             }
             self.number += 1;
+            if read as u64 > self.longest && !self.buffer.ends_with(b"\n") {
+                self.reader.skip_until(b'\n').map_err(|e| self.origin.read_error(e))?;
+                let message = format!("the line is longer than {} bytes", self.longest);
+                return Err(Error::parse(self.origin.place(self.number, 1), message));
+            }
             if self.number == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
                 self.buffer.drain(..3);
             }
@@ -65,17 +80,13 @@ impl Lines {
     }
 
     fn checked(&self) -> Result<Line<'_>> {
-        let place =
-            |at: usize| Place { file: self.file().to_owned(), line: self.number, column: at as u64 + 1 };
-        if self.buffer.len() as u64 == MAX_LINE_BYTES && self.buffer.last() != Some(&b'\n') {
-            return Err(Error::parse(place(0), format!("the line is longer than {MAX_LINE_BYTES} bytes")));
-        }
         let text = std::str::from_utf8(&self.buffer).map_err(|e| {
             let rest = &self.buffer[e.valid_up_to()..];
-            Error::parse(place(e.valid_up_to()), format!("{} is not UTF-8 text", quoted(rest)))
+            let place = self.origin.place(self.number, e.valid_up_to() + 1);
+            Error::parse(place, format!("{} is not UTF-8 text", quoted(rest)))
         })?;
         let text = text.trim_end_matches(['\n', '\r']);
-        Ok(Line { file: self.origin.name(), number: self.number, text })
+        Ok(Line { origin: &self.origin, number: self.number, text })
     }
 }
 
@@ -105,8 +116,13 @@ impl<'a> Line<'a> {
     }
 
     /// An error about the line as a whole.
-    pub(super) fn error(self, message: String) -> Error {
-        Error::parse(Place { file: self.file.to_owned(), line: self.number, column: 1 }, message)
+    pub fn error(self, message: String) -> Error {
+        Error::parse(self.place(1), message)
+    }
+
+    /// The place of a byte of this line, whose columns count from 1.
+    pub fn place(self, column: usize) -> Place {
+        self.origin.place(self.number, column)
     }
 }
 
@@ -119,8 +135,7 @@ impl Word<'_> {
     /// An error about this word.
     pub(super) fn error(self, message: String) -> Error {
         let column = self.text.as_ptr() as usize - self.line.text.as_ptr() as usize + 1;
-        let place = Place { file: self.line.file.to_owned(), line: self.line.number, column: column as u64 };
-        Error::parse(place, message)
+        Error::parse(self.line.place(column), message)
     }
 
     /// A finite number.

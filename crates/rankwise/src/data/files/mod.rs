@@ -13,6 +13,7 @@ mod frame;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod grouping;
+mod joined;
 mod letor;
 mod lines;
 mod number;
@@ -22,27 +23,36 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "without_parquet.rs"]
 mod parquet;
+mod part;
 mod peek;
 mod read;
 mod roles;
 mod scores;
+mod sidecar;
 mod source;
 mod table;
+mod text_table;
 pub mod trec;
 mod write;
 
 use super::{Columns, Dataset, Features, MAX_FEATURES, Parts, Query, Row, Texts};
 
 pub(crate) use decimal::push_f64;
-pub(crate) use excerpt::quoted;
+pub use delimited::{Record, Records};
+pub use excerpt::quoted;
 #[cfg(feature = "parquet")]
 pub use frame::{category_codes, read_frame};
+pub(crate) use joined::{Joined, Trouble};
+pub use lines::{Line, Lines};
 pub use output::{AtomicFile, check_writable, temporary_path};
+pub(crate) use part::{FilePart, FileSummary, read_part};
 pub use peek::Peeked;
+pub(crate) use read::common_format;
 pub use read::{Format, Layout, Loaded, ReadOptions, read, read_all};
 pub use roles::ColumnRoles;
 pub use scores::{read_scores, write_grades, write_score_table, write_scores};
-pub(crate) use source::Source;
+pub use source::{Origin, Source};
+pub(crate) use text_table::{TextColumn, read_text_table};
 pub use trec::{Topics, join, read_qrels, read_run, write_qrels, write_run};
 pub(crate) use write::push_field;
 pub use write::write;

@@ -46,6 +46,14 @@ const CATEGORICAL: &str = "rankwise.categorical";
 
 /// Reads the sources, in order, as one data set.
 pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &ReadOptions) -> Result<Loaded> {
+    read_table(sources, options)?.finish(options)
+}
+
+/// All rows of the sources.
+pub(super) fn read_table(
+    sources: impl Iterator<Item = Result<Source>>,
+    options: &ReadOptions,
+) -> Result<Table> {
     let mut table: Option<Table> = None;
     for source in sources {
         let mut source = source?;
@@ -68,10 +76,7 @@ pub(super) fn read(sources: impl Iterator<Item = Result<Source>>, options: &Read
             first_row += batch.num_rows() as u64;
         }
     }
-    match table {
-        Some(table) => table.finish(options),
-        None => Err(Error::parameter("there are no files to read")),
-    }
+    table.ok_or_else(|| Error::parameter("there are no files to read"))
 }
 
 /// Runs `work` and turns panics into errors, because the parquet crate panics on some damaged files.

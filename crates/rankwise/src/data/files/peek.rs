@@ -4,6 +4,7 @@
 
 use super::read::{Format, Loaded, ReadOptions, read_sources};
 use super::scores::scores_from;
+use super::sidecar;
 use super::source::Source;
 use super::trec::{Qrels, TrecRun, qrels_from, run_from};
 use crate::error::Result;
@@ -23,10 +24,7 @@ pub struct Peeked {
 impl Peeked {
     /// Opens `path` and reads its first bytes.
     pub fn open(path: &Path) -> Result<Peeked> {
-        let mut source = Source::open(path)?;
-        let mut head = Vec::new();
-        source.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(|e| source.origin().read_error(e))?;
-        let source = source.put_back(head.clone());
+        let (head, source) = Source::open(path)?.peek(HEAD_BYTES)?;
         Ok(Peeked { path: path.to_path_buf(), head, source })
     }
 
@@ -60,7 +58,9 @@ impl Peeked {
     /// A data set. Without a format in `options`, the file's name gives it.
     pub fn data(self, options: &ReadOptions) -> Result<Loaded> {
         let format = options.format.unwrap_or_else(|| Format::of_path(&self.path));
-        read_sources(format, std::iter::once(Ok(self.source)), options)
+        let loaded = read_sources(format, std::iter::once(Ok(self.source)), options)?;
+        let data = loaded.data.described(sidecar::read(&self.path)?, &self.path)?;
+        Ok(Loaded { data, ..loaded })
     }
 }
 

@@ -1,13 +1,16 @@
 //! Reading a data set from files of any format and compression.
 
 use super::roles::ColumnRoles;
+use super::sidecar;
 use super::source::Source;
 use super::{Dataset, delimited, letor, parquet};
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// A file format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// LETOR or SVMlight text: `label qid:ID id:value … # comment`.
     Letor,
@@ -20,7 +23,8 @@ pub enum Format {
 }
 
 /// How feature values are stored in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// Dense or sparse, whichever takes less memory.
     #[default]
@@ -32,7 +36,8 @@ pub enum Layout {
 }
 
 /// How to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
     /// The format; decided by the file name if `None`.
     pub format: Option<Format>,
@@ -122,6 +127,9 @@ fn extension(path: &Path) -> String {
 
 /// Reads one file; `-` is standard input.
 ///
+/// A file `NAME.features.toml` beside the file `NAME` says how its features were computed (see
+/// [`FeatureSource`](crate::data::FeatureSource)) and names the features of LETOR text.
+///
 /// ```
 /// use rankwise::data::{ReadOptions, read};
 /// let path = std::env::temp_dir().join(format!("rankwise-read-{}.txt", std::process::id()));
@@ -140,6 +148,14 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Loaded> {
 /// of them if they do in one. Tables must have the same features. A query in two files is an error unless `group` is
 /// set.
 pub fn read_all(paths: &[PathBuf], options: &ReadOptions) -> Result<Loaded> {
+    let format = common_format(paths, options)?;
+    let loaded = read_sources(format, paths.iter().map(|path| Source::open(path)), options)?;
+    let data = loaded.data.described(sidecar::read_common(paths)?, &paths[0])?;
+    Ok(Loaded { data, ..loaded })
+}
+
+/// The format of files that are read together.
+pub(crate) fn common_format(paths: &[PathBuf], options: &ReadOptions) -> Result<Format> {
     let format_of = |path: &PathBuf| options.format.unwrap_or_else(|| Format::of_path(path));
     let Some(first) = paths.first() else { return Err(Error::parameter("there are no files to read")) };
     let format = format_of(first);
@@ -150,7 +166,7 @@ pub fn read_all(paths: &[PathBuf], options: &ReadOptions) -> Result<Loaded> {
             other.display()
         )));
     }
-    read_sources(format, paths.iter().map(|path| Source::open(path)), options)
+    Ok(format)
 }
 
 pub(super) fn read_sources(

@@ -267,11 +267,11 @@ fn suspicious_features(names: &[String], found: &[Role]) -> Option<String> {
     })
 }
 
-fn position(names: &[String], name: &str) -> Option<usize> {
+pub(super) fn position(names: &[String], name: &str) -> Option<usize> {
     names.iter().position(|n| n == name)
 }
 
-fn missing(names: &[String], name: &str, purpose: &str) -> String {
+pub(super) fn missing(names: &[String], name: &str, purpose: &str) -> String {
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = match card::nearest(name, &known) {
         Some(near) => format!("; did you mean {}?", shown(near)),

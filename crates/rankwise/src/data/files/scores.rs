@@ -15,9 +15,9 @@ pub fn read_scores(path: &Path, expected: usize) -> Result<Vec<f64>> {
 }
 
 pub(super) fn scores_from(source: Source, expected: usize) -> Result<Vec<f64>> {
-    let mut lines = Lines::new(source);
+    let mut lines = Lines::of_words(source);
     let mut scores = Vec::new();
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         if line.number != scores.len() as u64 + 1 {
             return Err(line.error("there is an empty line before this score".to_owned()));
         }

@@ -1,23 +1,24 @@
 //! Input bytes: a file or standard input, plain or compressed. The compression is recognised by the first bytes.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Size of the read buffer.
 const FETCH_BYTES: usize = 1 << 17;
 
 /// An open source of decompressed bytes. It is slow for small reads: read 64 KiB or more at a time, or wrap it.
-pub(crate) struct Source {
+pub struct Source {
     origin: Origin,
     reader: Box<dyn Read + Send>,
 }
 
 /// The name and compression of a [`Source`], for messages.
 #[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    name: String,
+pub struct Origin {
+    name: Arc<str>,
     packing: Packing,
 }
 
@@ -30,7 +31,7 @@ enum Packing {
 
 impl Source {
     /// Opens the file at `path`; `-` is standard input.
-    pub(crate) fn open(path: &Path) -> Result<Source> {
+    pub fn open(path: &Path) -> Result<Source> {
         if path.as_os_str() == "-" {
             return Source::new("<stdin>", io::stdin());
         }
@@ -43,9 +44,9 @@ impl Source {
     }
 
     /// A source that decompresses `reader` if it is compressed.
-    pub(crate) fn new(name: &str, reader: impl Read + Send + 'static) -> Result<Source> {
+    pub fn new(name: &str, reader: impl Read + Send + 'static) -> Result<Source> {
         let mut reader = BufReader::with_capacity(FETCH_BYTES, reader);
-        let mut origin = Origin { name: name.to_owned(), packing: Packing::Plain };
+        let mut origin = Origin { name: name.into(), packing: Packing::Plain };
         let (start, packing) = first_bytes(&mut reader).map_err(|e| origin.read_error(e))?;
         if let Some(what) = unreadable(&start) {
             return Err(Error::malformed(format!("{name} is {what}")));
@@ -63,13 +64,16 @@ impl Source {
         Ok(Source { origin, reader })
     }
 
-    /// The same source with `bytes`, which were read from it, before the rest.
-    pub(crate) fn put_back(self, bytes: Vec<u8>) -> Source {
-        Source { origin: self.origin, reader: Box::new(io::Cursor::new(bytes).chain(self.reader)) }
+    /// The first `length` bytes, or all if there are fewer, and the same source, which still begins with them.
+    pub fn peek(mut self, length: u64) -> Result<(Vec<u8>, Source)> {
+        let mut head = Vec::new();
+        self.reader.by_ref().take(length).read_to_end(&mut head).map_err(|e| self.origin.read_error(e))?;
+        let reader = Box::new(io::Cursor::new(head.clone()).chain(self.reader));
+        Ok((head, Source { origin: self.origin, reader }))
     }
 
     /// The name and compression of this source.
-    pub(crate) fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &Origin {
         &self.origin
     }
 }
@@ -82,15 +86,20 @@ impl Read for Source {
 
 impl Origin {
     /// The file as the user named it, or `<stdin>`.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// A place in this source.
+    pub(super) fn place(&self, line: u64, column: usize) -> Place {
+        Place { file: self.name.to_string(), line, column: column as u64 }
+    }
+
     /// The error for a failed read: an error of the operating system, or compressed data that is truncated or damaged.
-    pub(crate) fn read_error(&self, error: io::Error) -> Error {
+    pub fn read_error(&self, error: io::Error) -> Error {
         let packing = match self.packing {
-            _ if error.raw_os_error().is_some() => return Error::io("read", &self.name, error),
-            Packing::Plain => return Error::io("read", &self.name, error),
+            _ if error.raw_os_error().is_some() => return Error::io("read", self.name(), error),
+            Packing::Plain => return Error::io("read", self.name(), error),
             Packing::Gzip => "gzip",
             Packing::Zstd => "zstd",
         };

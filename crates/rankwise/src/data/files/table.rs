@@ -3,6 +3,7 @@
 use super::categories::ColumnCategories;
 use super::excerpt::quoted;
 use super::grouping::Runs;
+use super::part::{FilePart, PartKind, TablePart};
 use super::roles::{self, Role, listed};
 use super::{Columns, Dataset, Features, Layout, Loaded, MAX_FEATURES, Parts, ReadOptions, Texts};
 use crate::error::{Error, Place, Result};
@@ -161,7 +162,7 @@ impl Table {
             || header.categorical != self.header.categorical
             || optional.iter().any(|r| header.has(*r) != self.header.has(*r))
         {
-            return Err(Error::data(format!("{file} does not have the same columns as {}", self.file)));
+            return Err(other_columns(file, &self.file));
         }
         file.clone_into(&mut self.file);
         let new: Vec<_> = header.notes.iter().filter(|note| !self.notes.contains(note)).cloned().collect();
@@ -224,10 +225,31 @@ impl Table {
         Err(Error::parse(place, message))
     }
 
+    /// The rows of this file, before it is known what the others have. Categories are numbered as they come.
+    pub(super) fn into_part(mut self, file: String) -> Result<FilePart> {
+        let groups = self.runs.finish(true)?;
+        let moved = groups.order.is_some();
+        let Header { width, categorical, columns, .. } = &self.header;
+        let categories = std::mem::take(&mut self.rows.categories);
+        let mut columns = columns.clone();
+        for (known, &feature) in categories.iter().zip(categorical) {
+            columns.categories = std::mem::take(&mut columns.categories).with(feature, known.texts())?;
+        }
+        let features = Features::dense(*width, self.rows.features);
+        let mut parts = Parts { features, labels: self.rows.labels, columns, ..Parts::default() };
+        groups.arrange(&mut parts);
+        if self.header.has(Role::Weight) {
+            parts.query_weights = Some(parts.query_ids.iter().map(|id| self.weights[id].0).collect());
+        }
+        let optional = [Role::Document, Role::Weight, Role::Position].map(|role| self.header.has(role));
+        let table = TablePart { categorical: categorical.clone(), optional, categories };
+        Ok(FilePart::new(file, Dataset::new(parts)?, moved, PartKind::Table(table)))
+    }
+
     /// The data set.
     pub(super) fn finish(mut self, options: &ReadOptions) -> Result<Loaded> {
         if self.rows.labels.is_empty() {
-            return Err(Error::malformed(format!("{} has a header but no rows", self.file)));
+            return Err(no_rows(&self.file));
         }
         self.code_categories()?;
         let groups = self.runs.finish(options.group)?;
@@ -248,6 +270,16 @@ impl Table {
         }
         Ok(Loaded { data: Dataset::new(parts)?, notes, moved })
     }
+}
+
+/// The error for a table without rows.
+pub(super) fn no_rows(file: &str) -> Error {
+    Error::malformed(format!("{file} has a header but no rows"))
+}
+
+/// The error for a table whose columns differ from those of the one before.
+pub(super) fn other_columns(file: &str, before: &str) -> Error {
+    Error::data(format!("{file} does not have the same columns as {before}"))
 }
 
 /// A note if two query ids differ only in the spaces around them.

@@ -92,7 +92,8 @@ pub fn read_run(path: &Path) -> Result<TrecRun> {
     run_from(Source::open(path)?)
 }
 
-pub(super) fn qrels_from(source: Source) -> Result<Qrels> {
+/// Reads the judgements of an open file.
+pub fn qrels_from(source: Source) -> Result<Qrels> {
     let topics = read_topics(source, QRELS_FORM, |line| {
         let [topic, _, document, grade] = line.exactly(QRELS_FORM)?;
         let value = grade.text.parse().map_err(|_| grade.unexpected("a whole number as the grade"))?;
@@ -116,12 +117,12 @@ fn read_topics<V>(
     form: &str,
     mut parse: impl for<'a> FnMut(Line<'a>) -> Result<(Word<'a>, Word<'a>, V)>,
 ) -> Result<Vec<Topic<V>>> {
-    let mut lines = Lines::new(source);
+    let mut lines = Lines::of_words(source);
     let mut topics: Vec<Topic<V>> = Vec::new();
     let mut index_of: HashMap<String, usize> = HashMap::new();
     let mut seen: Vec<HashMap<Box<str>, u64>> = Vec::new();
     let mut current = 0;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         let (topic, document, value) = parse(line)?;
         if topics.get(current).is_none_or(|t| t.id != topic.text) {
             current = *index_of.entry(topic.text.to_owned()).or_insert(topics.len());
@@ -250,6 +251,24 @@ pub fn write_qrels(data: &Dataset, path: &Path) -> Result<Vec<String>> {
     Ok(generated_ids(data))
 }
 
+impl Qrels {
+    /// Writes the judgements, in their order here.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let mut file = AtomicFile::create(path)?;
+        let mut text = Vec::new();
+        for topic in &self.topics {
+            text.clear();
+            check_id(&topic.id)?;
+            for (document, grade) in topic.documents.iter().zip(&topic.values) {
+                check_id(document)?;
+                text.extend_from_slice(format!("{} 0 {document} {grade}\n", topic.id).as_bytes());
+            }
+            file.put(&text)?;
+        }
+        file.commit()
+    }
+}
+
 impl TrecRun {
     /// Writes the run, with the documents of each topic in their order here.
     pub fn write(&self, path: &Path) -> Result<()> {
@@ -314,6 +333,18 @@ fn push_ranked(text: &mut Vec<u8>, query: Query<'_>, scores: &[f64], tag: &str) 
     Ok(())
 }
 
+/// Fails if an id cannot stand between white space.
+fn check_id(id: &str) -> Result<()> {
+    match id.is_empty() || id.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        false => Ok(()),
+        true => Err(Error::data(format!(
+            "the id {} cannot be written to a TREC file, where white space separates the columns; use ids without \
+             white space, or write a table",
+            quoted(id.as_bytes())
+        ))),
+    }
+}
+
 /// One id per document of the query: its own, or `QID-N` for the N-th document.
 fn document_ids(query: Query<'_>) -> Result<Vec<String>> {
     let own = |i: usize| query.document_id(i).filter(|id| !id.is_empty()).map(str::to_owned);
@@ -321,13 +352,7 @@ fn document_ids(query: Query<'_>) -> Result<Vec<String>> {
         (0..query.len()).map(|i| own(i).unwrap_or_else(|| format!("{}-{}", query.id(), i + 1))).collect();
     let mut seen = HashSet::new();
     for id in std::iter::once(query.id()).chain(ids.iter().map(String::as_str)) {
-        if id.is_empty() || id.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(Error::data(format!(
-                "the id {} cannot be written to a TREC file, where white space separates the columns; use ids without \
-                 white space, or write a table",
-                quoted(id.as_bytes())
-            )));
-        }
+        check_id(id)?;
     }
     match ids.iter().find(|id| !seen.insert(id.as_str())) {
         None => Ok(ids),

@@ -4,6 +4,7 @@ use super::decimal::{push_f32, push_integer};
 use super::excerpt::quoted;
 use super::output::AtomicFile;
 use super::roles::{Role, listed, role_by_name, usual_name};
+use super::sidecar;
 use super::table::table_name;
 use super::{Dataset, Features, Format, Query, Row};
 use crate::data::code_of;
@@ -22,23 +23,40 @@ const PIECES: usize = 32;
 ///
 /// Numbers are written with the fewest digits that read back as the same number. LETOR text has all values of dense rows
 /// and the stored values of sparse ones. A missing value is `NaN` in LETOR text and an empty field in CSV and TSV.
+///
+/// How features were computed, if the data knows it, is written to `NAME.features.toml` beside the file `NAME`. Such a
+/// file of other data that was there is removed.
 pub fn write(data: &Dataset, path: &Path, format: Option<Format>) -> Result<Vec<String>> {
-    match format.map_or_else(|| Format::to_write(path), Ok)? {
-        Format::Letor => write_letor(data, path),
+    let format = format.map_or_else(|| Format::to_write(path), Ok)?;
+    let sidecar = sidecar::prepare(data, path, format)?;
+    let described = sidecar.as_ref().is_some_and(sidecar::Pending::is_some);
+    let written = match format {
+        Format::Letor => write_letor(data, path, described),
         Format::Csv => write_delimited(data, path, b','),
         Format::Tsv => write_delimited(data, path, b'\t'),
         Format::Parquet => super::parquet::write(data, path),
+    };
+    let kept = sidecar.map_or(Ok(()), |sidecar| sidecar.finish(written.is_ok()));
+    let mut losses = written?;
+    kept?;
+    if data.columns().source.is_some() && !described {
+        losses.push("how the features were computed is not kept".into());
     }
+    Ok(losses)
 }
 
-fn write_letor(data: &Dataset, path: &Path) -> Result<Vec<String>> {
+/// Writes LETOR text. If the features are `described` beside it, the first row has the last of them, even if it is 0, so
+/// that their number can be seen.
+fn write_letor(data: &Dataset, path: &Path, described: bool) -> Result<Vec<String>> {
     for query in data.queries() {
         check_letor_query(query)?;
     }
     let mut file = AtomicFile::create(path)?;
-    put_rows(&mut file, data, |text, query, row| push_letor_row(text, data, query, row))?;
+    put_rows(&mut file, data, |text, query, row| {
+        push_letor_row(text, data, query, row, described && row == 0);
+    })?;
     file.commit()?;
-    Ok(letor_losses(data))
+    Ok(letor_losses(data, described))
 }
 
 /// Fails if LETOR text would be read back differently.
@@ -67,11 +85,13 @@ fn check_letor_query(query: Query<'_>) -> Result<()> {
     Ok(())
 }
 
-fn push_letor_row(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize) {
+fn push_letor_row(text: &mut Vec<u8>, data: &Dataset, query: Query<'_>, row: usize, with_last: bool) {
     push_f32(text, data.labels()[row]);
     text.extend_from_slice(b" qid:");
     text.extend_from_slice(query.id().as_bytes());
-    for (column, value) in data.row(row).iter() {
+    let last = data.width().saturating_sub(1);
+    let ends_before = with_last && data.row(row).iter().last().is_none_or(|(column, _)| column < last);
+    for (column, value) in data.row(row).iter().chain(ends_before.then_some((last, 0.0))) {
         text.push(b' ');
         push_integer(text, column as u64 + u64::from(data.columns().first_id));
         text.push(b':');
@@ -101,7 +121,7 @@ fn push_letor_comment(text: &mut Vec<u8>, data: &Dataset, row: usize) {
     text.extend_from_slice(comment.as_bytes());
 }
 
-fn letor_losses(data: &Dataset) -> Vec<String> {
+fn letor_losses(data: &Dataset, described: bool) -> Vec<String> {
     let parts = data.parts();
     let mut losses = Vec::new();
     let mut lost = |is: bool, what: &str| {
@@ -109,7 +129,7 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
             losses.push(format!("LETOR text does not keep {what}"));
         }
     };
-    lost(parts.columns.names.is_some(), "feature names");
+    lost(parts.columns.names.is_some() && !described, "feature names");
     lost(parts.query_weights.is_some(), "query weights");
     lost(parts.positions.is_some(), "positions");
     if let Some(names) = categorical_names(data) {
@@ -120,7 +140,7 @@ fn letor_losses(data: &Dataset) -> Vec<String> {
     }
     if let Features::Sparse { width, columns, .. } = &parts.features {
         let used = columns.iter().max().map_or(0, |&last| last as usize + 1);
-        if used < *width {
+        if used < *width && !described {
             losses.push(format!(
                 "the last {} of {width} columns are all 0 and are not in the file",
                 width - used

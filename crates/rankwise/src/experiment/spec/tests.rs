@@ -238,3 +238,18 @@ fn damaged_experiment_files_never_cause_a_panic() {
     }
     assert!(accepted > 0 && refused > 0, "{accepted} accepted, {refused} refused");
 }
+
+#[test]
+fn every_experiment_reads_back_from_the_text_that_tasks_get() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut count = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|e| e == "toml")) {
+        let spec = Spec::load(&file).unwrap();
+        let text = spec.self_contained().unwrap();
+        // The paths are absolute already, because that of the file is.
+        assert_eq!(Spec::parse(&text, "test").unwrap(), spec, "{}", file.display());
+        count += 1;
+    }
+    assert!(count > 5);
+}

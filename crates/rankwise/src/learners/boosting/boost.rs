@@ -21,7 +21,7 @@ const DROP: u64 = 3;
 
 /// What is boosted, and how.
 pub(super) struct Boost<'a> {
-    pub(super) target: &'a dyn Target,
+    pub(super) target: &'a mut dyn Target,
     pub(super) parameters: &'a TreesParameters,
     /// The initial value of each output, unless there is a model to start from.
     pub(super) base: Vec<f64>,
@@ -47,12 +47,13 @@ pub(in crate::learners) fn fit_loss(
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Fitted> {
-    let skipped = task.train.queries().filter(|q| !loss.has_signal(q.labels())).count();
-    let target = MeanLoss { data: task.train, loss, seed: task.seed };
+    let (train, of) = (task.train, task.train.whole().queries);
+    let skipped =
+        train.total(|queries| queries.filter(|&q| !loss.has_signal(train.query(q).labels())).count());
+    let mut target = MeanLoss { data: task.train, loss, seed: task.seed };
     let base = vec![initial_score];
-    let boost = Boost { target: &target, parameters, base, combine: Combine::Sum, average: None };
+    let boost = Boost { target: &mut target, parameters, base, combine: Combine::Sum, average: None };
     let mut fitted = boost.fit(task, watch)?;
-    let of = task.train.query_count();
     if skipped > 0 && skipped < of {
         fitted.record.notes.push(format!(
             "{skipped} of {of} training queries contribute nothing to this loss (a single label, or no \
@@ -69,13 +70,13 @@ pub(in crate::learners) fn fit_gradients(
     task: &Task<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Fitted> {
-    let target = OwnGradients { data: task.train, custom };
+    let mut target = OwnGradients { data: task.train, custom };
     let base = vec![0.0];
-    Boost { target: &target, parameters, base, combine: Combine::Sum, average: None }.fit(task, watch)
+    Boost { target: &mut target, parameters, base, combine: Combine::Sum, average: None }.fit(task, watch)
 }
 
 impl Boost<'_> {
-    pub(super) fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
+    pub(super) fn fit(mut self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let parameters = self.parameters;
         let growth = parameters.growth(task.train)?;
         let binned = Binned::for_leaves(task.train, parameters.max_bin, parameters.min_data_in_leaf);
@@ -91,7 +92,7 @@ impl Boost<'_> {
         let stop = watch.stop().clone();
         rounds.run(task, watch, |state| {
             let grew = self.round(state, &rounds.step, &mut grower, &mut buffers, task, &stop)?;
-            let objective = ("mean gradient", buffers.mean_slope());
+            let objective = ("mean gradient", buffers.mean_slope);
             Ok(Round { goes_on: grew || !parameters.draws_nothing(), objective, tells: false })
         })
     }
@@ -109,7 +110,7 @@ impl Boost<'_> {
 
     /// One round; returns whether a tree with more than one leaf was found.
     fn round(
-        &self,
+        &mut self,
         state: &mut State<'_>,
         step: &JoinRule,
         grower: &mut Grower<'_>,
@@ -120,7 +121,7 @@ impl Boost<'_> {
         let round = state.weights.len();
         let plan = step.plan(round);
         state.take_out(&plan);
-        let Buffers { slopes, curvatures } = buffers;
+        let Buffers { slopes, curvatures, mean_slope } = buffers;
         self.target.gradients(&state.train.outputs, round as u64, slopes, curvatures)?;
         if stop.requested() {
             // The gradients may have been cut short.
@@ -133,6 +134,8 @@ impl Boost<'_> {
             let seed = rng::derive(task.seed, &[FEATURES, round as u64, output as u64]);
             grown.push(grower.grow(slopes, curvatures, bag.as_deref(), seed)?);
         }
+        let outputs = (task.train.whole().documents * grown.len()) as f64;
+        *mean_slope = grown.iter().map(|grown| grown.slopes).sum::<f64>() / outputs;
         let grew = grown.iter().any(|g| !g.tree.features.is_empty());
         state.put_back(&plan);
         for (output, grown) in grown.into_iter().enumerate() {
@@ -152,12 +155,15 @@ impl Boost<'_> {
         if share == 1.0 {
             return None;
         }
-        let mut queries: Vec<usize> = (0..task.train.query_count()).collect();
+        let whole = task.train.whole();
+        let mut queries: Vec<usize> = (0..whole.queries).collect();
         let wanted = ((queries.len() as f64 * share).round() as usize).max(1);
         let mut random = rng::stream(task.seed, &[BAG, round]);
         let mut drawn = queries.partial_shuffle(&mut random, wanted).0.to_vec();
         drawn.sort_unstable();
-        let rows = drawn.iter().flat_map(|&q| task.train.query(q).range());
+        let own = whole.first_query..whole.first_query + task.train.query_count();
+        let drawn = drawn.into_iter().filter(|q| own.contains(q));
+        let rows = drawn.flat_map(|q| task.train.query(q - whole.first_query).range());
         Some(rows.map(|row| row as u32).collect())
     }
 }
@@ -166,19 +172,13 @@ impl Boost<'_> {
 struct Buffers {
     slopes: Vec<Vec<f64>>,
     curvatures: Vec<Vec<f64>>,
+    /// The mean absolute gradient over documents and outputs in the last round.
+    mean_slope: f64,
 }
 
 impl Buffers {
     fn new(outputs: usize, rows: usize) -> Buffers {
-        Buffers { slopes: vec![vec![0.0; rows]; outputs], curvatures: vec![vec![0.0; rows]; outputs] }
-    }
-
-    /// The mean absolute gradient over documents and outputs.
-    fn mean_slope(&self) -> f64 {
-        let (count, sum) = (
-            self.slopes.iter().map(Vec::len).sum::<usize>(),
-            self.slopes.iter().flatten().map(|g| g.abs()).sum::<f64>(),
-        );
-        sum / count as f64
+        let zeros = || vec![vec![0.0; rows]; outputs];
+        Buffers { slopes: zeros(), curvatures: zeros(), mean_slope: 0.0 }
     }
 }

@@ -34,6 +34,12 @@ pub(super) struct Saved {
     pub(super) curve: Vec<f64>,
 }
 
+impl Saved {
+    pub(super) fn new(fingerprint: &str, trees: &[Tree], curve: &[f64]) -> Saved {
+        Saved { fingerprint: fingerprint.into(), trees: trees.to_vec(), curve: curve.to_vec() }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Envelope<'a> {
     checksum: String,
@@ -81,7 +87,7 @@ impl Checkpoint {
 
     /// Writes the state, completely or not at all.
     pub(super) fn write(&self, fingerprint: &str, trees: &[Tree], curve: &[f64]) -> Result<()> {
-        let saved = Saved { fingerprint: fingerprint.into(), trees: trees.to_vec(), curve: curve.to_vec() };
+        let saved = Saved::new(fingerprint, trees, curve);
         let state = serde_json::value::to_raw_value(&saved).expect("trees are plain data");
         let envelope = Envelope { checksum: checksum(state.get().as_bytes()), state: &state };
         let mut file = AtomicFile::create(&self.path)?;

@@ -71,6 +71,7 @@ impl Learner for GbRank {
     };
     const CONTINUES: bool = true;
     const TAKES_CATEGORIES: bool = true;
+    const DISTRIBUTES: bool = true;
 
     fn check(&self) -> Result<()> {
         check_above_zero("tau", self.tau)?;
@@ -91,9 +92,9 @@ impl Learner for GbRank {
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let first = self.initial_iterations;
-        let target = Misordered { data: task.train, tau: self.tau, first, mean: mean_label(task) };
+        let mut target = Misordered { data: task.train, tau: self.tau, first, mean: mean_label(task) };
         let boost = Boost {
-            target: &target,
+            target: &mut target,
             parameters: &self.trees,
             base: vec![0.0],
             combine: Combine::Sum,
@@ -136,7 +137,7 @@ impl Misordered<'_> {
 
 impl Target for Misordered<'_> {
     fn gradients(
-        &self,
+        &mut self,
         scores: &[Vec<f64>],
         round: u64,
         slopes: &mut [Vec<f64>],
@@ -171,7 +172,7 @@ mod tests {
     fn targets_match_the_calculation_by_hand() {
         let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();
         let (mut slopes, mut counts) = (vec![vec![0.0; 3]], vec![vec![0.0; 3]]);
-        let target = Misordered { data: &data, tau: 2.0, first: 3, mean: 1.0 };
+        let mut target = Misordered { data: &data, tau: 2.0, first: 3, mean: 1.0 };
         target.gradients(&[vec![0.0, 2.5, -0.5]], 3, &mut slopes, &mut counts).unwrap();
         assert_eq!(counts[0], [2.0, 1.0, 1.0]);
         // Targets: 2.5 + 2 and −0.5 + 2 for the first, 0 − 2 for each of the others.
@@ -184,7 +185,7 @@ mod tests {
     fn the_first_rounds_fit_the_labels() {
         let data = Dataset::dense(vec![0.0; 3], 1, vec![2.0, 1.0, 0.0], &[3]).unwrap();
         let (mut slopes, mut counts) = (vec![vec![0.0; 3]], vec![vec![0.0; 3]]);
-        let target = Misordered { data: &data, tau: 2.0, first: 3, mean: 1.0 };
+        let mut target = Misordered { data: &data, tau: 2.0, first: 3, mean: 1.0 };
         target.gradients(&[vec![0.0, 0.5, -0.5]], 2, &mut slopes, &mut counts).unwrap();
         assert_eq!((&slopes[0][..], &counts[0][..]), (&[-1.0, 0.5, 0.5][..], &[1.0; 3][..]));
     }

@@ -6,8 +6,10 @@
 
 use crate::card::Card;
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::learners::boosting::{LearnedBias, PositionBias};
 use crate::learners::pairwise::lambda_rank::LambdaRank;
+use crate::learners::parameters::check_not_negative;
 use crate::learners::{LambdaLinearParameters, LossKind, LossLearner, ScorerKind, Task};
 use crate::losses::{Lambda, LambdaMetric, LambdaSettings};
 use crate::metrics::Gain;
@@ -32,13 +34,27 @@ pub struct LambdaMart {
     pub threshold: f32,
     /// Highest possible label, for `err`, above 0.
     pub max_grade: f32,
+    /// Position bias of clicks that is learned while training: `none`, `additive` (LightGBM's) or `pairwise` (Unbiased LambdaMART). The data needs positions.
+    pub position_bias: PositionBias,
+    /// Regularisation of the position bias, at least 0: L2 penalty of additive biases; of pairwise ones, the p of their exponent 1/(1 + p).
+    pub position_bias_regularization: f64,
 }
 
 impl Default for LambdaMart {
     fn default() -> Self {
         let LambdaSettings { metric, gain, threshold, max_grade, k, sigma, normalize, .. } =
             LambdaSettings::default();
-        LambdaMart { lambda_metric: metric, k, sigma, lambda_norm: normalize, gain, threshold, max_grade }
+        LambdaMart {
+            lambda_metric: metric,
+            k,
+            sigma,
+            lambda_norm: normalize,
+            gain,
+            threshold,
+            max_grade,
+            position_bias: PositionBias::None,
+            position_bias_regularization: 0.0,
+        }
     }
 }
 
@@ -57,8 +73,27 @@ impl LossLearner for LambdaMart {
         LambdaRank::linear()
     }
 
-    fn check(&self, _: ScorerKind) -> Result<()> {
+    fn check(&self, scorer: ScorerKind) -> Result<()> {
+        check_not_negative("position_bias_regularization", self.position_bias_regularization)?;
+        if self.position_bias != PositionBias::None && scorer != ScorerKind::Trees {
+            return Err(Error::parameter(format!(
+                "position_bias is learned while boosting trees, and the scorer is {}; use scorer trees, or weight the clicks \
+                 by propensities",
+                scorer.name()
+            )));
+        }
         self.lambda().map(drop)
+    }
+
+    fn learned_bias(&self) -> Result<Option<LearnedBias>> {
+        Ok(match self.position_bias {
+            PositionBias::None => None,
+            kind => Some(LearnedBias {
+                kind,
+                regularization: self.position_bias_regularization,
+                loss: self.lambda()?,
+            }),
+        })
     }
 
     fn loss(&self, _: &Dataset) -> Result<LossKind> {

@@ -32,6 +32,11 @@ impl LossLearner for Mart {
         Ok(LossKind::Smooth(Box::new(Squared)))
     }
 
+    /// Squared error estimates what is expected of a label, so weighted clicks are labels like any other.
+    fn loss_of_clicks(&self, train: &Dataset) -> Result<LossKind> {
+        self.loss(train)
+    }
+
     fn initial_score(&self, task: &Task<'_>) -> f64 {
         mean_label(task)
     }
@@ -41,10 +46,14 @@ impl SquaredError for Mart {}
 
 /// The mean label, each document with the weight of its query.
 pub(in crate::learners) fn mean_label(task: &Task<'_>) -> f64 {
-    let (mut sum, mut weight) = (0.0, 0.0);
-    for query in task.train.queries() {
-        sum += query.weight() * query.labels().iter().map(|&r| f64::from(r)).sum::<f64>();
-        weight += query.weight() * query.len() as f64;
-    }
+    let train = task.train;
+    let (sum, weight) = train.total(|queries| {
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for query in queries.map(|q| train.query(q)) {
+            sum += query.weight() * query.labels().iter().map(|&r| f64::from(r)).sum::<f64>();
+            weight += query.weight() * query.len() as f64;
+        }
+        (sum, weight)
+    });
     sum / weight
 }

@@ -59,6 +59,7 @@ impl Learner for McRank {
     };
     const CONTINUES: bool = true;
     const TAKES_CATEGORIES: bool = true;
+    const DISTRIBUTES: bool = true;
 
     fn check(&self) -> Result<()> {
         if !self.trees.monotone.is_empty() {
@@ -74,10 +75,10 @@ impl Learner for McRank {
         let grades = grades(task.train)?;
         let note = classes_note(&grades);
         let ordinal = self.classes == Classes::Ordinal && grades.len() > 1;
-        let target = Grades::new(task.train, &grades, ordinal);
+        let mut target = Grades::new(task.train, &grades, ordinal);
         let combine = if ordinal { Combine::Ordinal { grades } } else { Combine::Softmax { grades } };
-        let boost =
-            Boost { target: &target, parameters: &self.trees, base: target.base(), combine, average: None };
+        let base = target.base(task.train);
+        let boost = Boost { target: &mut target, parameters: &self.trees, base, combine, average: None };
         let mut fitted = boost.fit(task, watch)?;
         fitted.record.notes.extend(note);
         Ok(fitted)
@@ -98,9 +99,13 @@ fn classes_note(grades: &[f32]) -> Option<String> {
 
 /// The distinct grades, ascending.
 fn grades(train: &Dataset) -> Result<Vec<f32>> {
-    let mut grades: Vec<f32> = train.labels().iter().map(|r| r + 0.0).collect();
-    grades.sort_by(f32::total_cmp);
-    grades.dedup();
+    let distinct = |mut grades: Vec<f32>| {
+        grades.sort_by(f32::total_cmp);
+        grades.dedup();
+        grades
+    };
+    let own = || distinct(train.labels().iter().map(|r| r + 0.0).collect());
+    let grades = distinct(train.gather(own));
     if grades.len() > MAX_GRADES {
         return Err(Error::data(format!(
             "the training data has {} different grades, but mcrank accepts at most {MAX_GRADES}; use mart or \
@@ -132,9 +137,13 @@ impl Grades {
     }
 
     /// The initial outputs, which give every document the frequencies of the grades.
-    fn base(&self) -> Vec<f64> {
-        let mut shares = vec![0.0; self.count];
-        self.numbers.iter().zip(&self.weights).for_each(|(&number, weight)| shares[number] += weight);
+    fn base(&self, train: &Dataset) -> Vec<f64> {
+        let shares = train.total(|queries| {
+            let mut shares = vec![0.0; self.count];
+            let rows = queries.flat_map(|q| train.query(q).range());
+            rows.for_each(|row| shares[self.numbers[row]] += self.weights[row]);
+            shares
+        });
         let total: f64 = shares.iter().sum();
         // A grade that only queries of weight 0 have is still possible.
         let share = |part: f64| (part / total).clamp(1e-9, 1.0 - 1e-9);
@@ -175,7 +184,7 @@ impl Target for Grades {
     }
 
     fn gradients(
-        &self,
+        &mut self,
         scores: &[Vec<f64>],
         _: u64,
         slopes: &mut [Vec<f64>],
@@ -205,7 +214,9 @@ mod tests {
     #[test]
     fn gradients_match_finite_differences() {
         for ordinal in [false, true] {
-            let target = Grades { numbers: vec![0, 2, 1], weights: vec![1.0, 2.0, 0.5], count: 3, ordinal };
+            let (numbers, weights) = ([0, 2, 1], [1.0, 2.0, 0.5]);
+            let mut target =
+                Grades { numbers: numbers.to_vec(), weights: weights.to_vec(), count: 3, ordinal };
             let outputs = target.outputs();
             let scores: Vec<Vec<f64>> =
                 (0..outputs).map(|k| (0..3).map(|i| (i as f64 - k as f64) * 0.7 + 0.2).collect()).collect();
@@ -213,7 +224,7 @@ mod tests {
                 (0..3)
                     .map(|row| {
                         let at: Vec<f64> = scores.iter().map(|s| s[row]).collect();
-                        let number = target.numbers[row];
+                        let number: usize = numbers[row];
                         let log_likelihood: f64 = if ordinal {
                             let above = |k: usize| 1.0 / (1.0 + (-at[k]).exp());
                             (0..outputs)
@@ -222,7 +233,7 @@ mod tests {
                         } else {
                             at[number] - at.iter().map(|s| s.exp()).sum::<f64>().ln()
                         };
-                        -target.weights[row] * log_likelihood
+                        -weights[row] * log_likelihood
                     })
                     .sum()
             };

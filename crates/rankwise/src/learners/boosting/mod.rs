@@ -7,11 +7,14 @@
 
 mod boost;
 mod checkpoint;
+#[cfg(test)]
+mod divided;
 pub mod gb_rank;
 pub mod lambda_mart;
 pub mod mart;
 pub mod mcrank;
 mod parameters;
+mod positions;
 mod rounds;
 mod state;
 mod steps;
@@ -21,3 +24,5 @@ pub mod weak;
 pub(super) use boost::{fit_gradients, fit_loss};
 pub use checkpoint::Checkpoint;
 pub use parameters::TreesParameters;
+pub(super) use positions::fit_with_positions;
+pub use positions::{LearnedBias, PositionBias};

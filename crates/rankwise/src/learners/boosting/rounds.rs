@@ -41,12 +41,15 @@ impl Rounds {
     ) -> Result<Fitted> {
         let start = self.start(task)?;
         let mut state = State::new(task, start.as_ref(), &self.base, &self.combine);
-        if let Some(FingerprintedCheckpoint { checkpoint, fingerprint }) = task.checkpoint
-            && let Some(saved) = checkpoint.read(fingerprint)?
-        {
-            self.replay(&mut state, saved, task).map_err(|reason| checkpoint.does_not_fit(&reason))?;
+        if let Some(saved) = read_saved(task)? {
+            let replayed = self.replay(&mut state, saved, task);
+            replayed.map_err(|reason| match task.checkpoint {
+                Some(kept) => kept.checkpoint.does_not_fit(&reason),
+                None => reason,
+            })?;
         }
         let (mut outcome, mut keeper) = (Outcome::RoundsUsedUp, Keeper::new(task, &state)?);
+        let mut kept = state.weights.len() as u64;
         while (state.weights.len() as u64) < self.most {
             if watch.stop().requested() {
                 outcome = Outcome::Interrupted;
@@ -55,6 +58,14 @@ impl Rounds {
             if state.is_past_its_best(self.patience) {
                 outcome = Outcome::StoppedEarly;
                 break;
+            }
+            state.is_kept = false;
+            if state.weights.len() as u64 >= kept + KEPT_EVERY {
+                kept = state.weights.len() as u64;
+                state.is_kept = task.train.exchange().is_some();
+                if let Some(exchange) = task.train.exchange() {
+                    exchange.keep(&mut || kept_bytes(&state));
+                }
             }
             let Round { goes_on, objective: (name, lowered), tells } = round(&mut state)?;
             let (what, value) = match state.curve.last() {
@@ -144,6 +155,28 @@ impl Rounds {
         }
         Ok(Model::Trees(TreeEnsemble::new(width, base, self.combine.clone(), trees)?))
     }
+}
+
+/// After this many rounds, the driver keeps the trees for workers that join later.
+const KEPT_EVERY: u64 = 8;
+
+/// The state that training starts from, if there is one: that of a checkpoint, or of the driver when a worker joins later.
+fn read_saved(task: &Task<'_>) -> Result<Option<Saved>> {
+    let read = || match task.checkpoint {
+        Some(FingerprintedCheckpoint { checkpoint, fingerprint }) => checkpoint.read(fingerprint),
+        None => Ok(None),
+    };
+    let Some(exchange) = task.train.exchange() else { return read() };
+    // The driver has the file, and fails before the others hear of it.
+    let first = if task.train.decides() { read()? } else { None };
+    let bytes = exchange.saved(&mut || serde_json::to_vec(&first).expect("trees are plain data"));
+    serde_json::from_slice(&bytes).map_err(|_| Error::data("the trees from the driver are damaged"))
+}
+
+/// The state of training as bytes.
+fn kept_bytes(state: &State<'_>) -> Vec<u8> {
+    let saved = Saved::new("", &state.trees, &state.curve);
+    serde_json::to_vec(&Some(saved)).expect("trees are plain data")
 }
 
 /// Writes the checkpoint at intervals. If a write fails, for example on a full disk, training continues.

@@ -29,6 +29,9 @@ pub(super) struct State<'a> {
     pub(super) curve: Vec<f64>,
     /// The best round so far, counted from 1, and the weights it had.
     pub(super) best: Option<(f64, Vec<f64>)>,
+    /// Whether a worker that joins later may start with this round. It knows only this state, so no worker may rely on
+    /// anything else that it computed in the round before.
+    pub(super) is_kept: bool,
 }
 
 impl<'a> State<'a> {
@@ -54,6 +57,7 @@ impl<'a> State<'a> {
             weights: Vec::new(),
             curve: Vec::new(),
             best: None,
+            is_kept: false,
         };
         if let Some(value_on_valid) = state.evaluate(task, combine).filter(|_| start.is_some()) {
             state.best = Some((value_on_valid, Vec::new()));

@@ -20,7 +20,7 @@ pub(super) trait Target: Sync {
 
     /// First and second derivatives of the loss at `scores`, one array per output.
     fn gradients(
-        &self,
+        &mut self,
         scores: &[Vec<f64>],
         round: u64,
         slopes: &mut [Vec<f64>],
@@ -37,7 +37,7 @@ pub(super) struct MeanLoss<'a, L> {
 
 impl<L: QueryLoss> Target for MeanLoss<'_, L> {
     fn gradients(
-        &self,
+        &mut self,
         scores: &[Vec<f64>],
         round: u64,
         slopes: &mut [Vec<f64>],
@@ -49,7 +49,8 @@ impl<L: QueryLoss> Target for MeanLoss<'_, L> {
         parallel::for_each(blocks.into_iter().zip(slopes.into_iter().zip(curvatures)), |(block, both)| {
             let (slopes, curvatures) = both;
             let scored = block.clone().map(|q| {
-                let (query, seed) = (self.data.query(q), rng::derive(self.seed, &[q as u64, round]));
+                let query = self.data.query(q);
+                let seed = rng::derive(self.seed, &[query.number(), round]);
                 ScoredQuery { labels: query.labels(), scores: &scores[0][query.range()], seed }
             });
             self.loss.newton_each(&scored.collect::<Vec<_>>(), slopes, curvatures);
@@ -76,7 +77,7 @@ pub(super) struct OwnGradients<'a> {
 
 impl Target for OwnGradients<'_> {
     fn gradients(
-        &self,
+        &mut self,
         scores: &[Vec<f64>],
         _: u64,
         slopes: &mut [Vec<f64>],
@@ -93,7 +94,7 @@ impl Target for OwnGradients<'_> {
 }
 
 /// Consecutive queries with at least [`DOCUMENTS`] documents together, except for the last.
-fn blocks(data: &Dataset) -> Vec<Range<usize>> {
+pub(super) fn blocks(data: &Dataset) -> Vec<Range<usize>> {
     let (mut blocks, mut start) = (Vec::new(), 0);
     for (q, query) in data.queries().enumerate() {
         if query.range().end - data.bounds()[start] >= DOCUMENTS || q + 1 == data.query_count() {
@@ -118,7 +119,11 @@ pub(super) fn by_query<'a>(data: &Dataset, whole: &'a mut [f64]) -> Vec<&'a mut 
 }
 
 /// An array of all documents, split by blocks of queries.
-fn split<'a>(blocks: &[Range<usize>], data: &Dataset, mut whole: &'a mut [f64]) -> Vec<&'a mut [f64]> {
+pub(super) fn split<'a>(
+    blocks: &[Range<usize>],
+    data: &Dataset,
+    mut whole: &'a mut [f64],
+) -> Vec<&'a mut [f64]> {
     let pieces = blocks.iter().map(|block| {
         let documents = data.bounds()[block.end] - data.bounds()[block.start];
         let (piece, rest) = std::mem::take(&mut whole).split_at_mut(documents);

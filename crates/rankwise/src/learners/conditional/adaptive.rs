@@ -143,7 +143,7 @@ fn risk_at<'a>(
             class.iter().map(|&i| twice_kappa * query.row(i).dot(&weights)).collect::<Vec<f64>>()
         };
         let (good, bad) = (exponents(goods), exponents(bads));
-        let sample = parameters.chain().draw(&good, &bad, rng::derive(seed, &[query.index() as u64]));
+        let sample = parameters.chain().draw(&good, &bad, rng::derive(seed, &[query.number()]));
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
         let losses: Vec<f64> = (0..sample.len()).map(|i| loss.at(sample.state(i).places())).collect();
         let product = |exponents: &[f64], counts: &[u32]| {

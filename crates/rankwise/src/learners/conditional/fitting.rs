@@ -55,7 +55,7 @@ pub(crate) fn sampled_risk<'a>(
     let law = SampledObjective { form, kappa: parameters.kappa, threshold: parameters.threshold };
     SampledRisk::new(task.train, units(scale, task), law, stop, |query, goods, bads| {
         let loss = parameters.ranking_loss().of(goods.len(), bads.len());
-        let seed = rng::derive(task.seed, &[query.index() as u64]);
+        let seed = rng::derive(task.seed, &[query.number()]);
         let sampler = RankingSampler { size: size(parameters.samples, query.len()), ..parameters.sampler() };
         let sample = sampler.draw(goods.len(), bads.len(), |state| loss.at(state.places()), seed);
         let losses: Vec<f64> = (0..sample.len()).map(|i| loss.at(sample.state(i).places())).collect();

@@ -236,6 +236,8 @@ trait ConditionalForm: LossLearner {
 
 impl<L: ConditionalForm> LossScorer<L> for ConditionalLinearParameters {
     const KIND: ScorerKind = ScorerKind::Linear;
+    const DISTRIBUTES: bool = true;
+    const TAKES_CLICKS: bool = false;
 
     fn check(&self, _: &L) -> Result<()> {
         self.check_starts(L::FORM)?;

@@ -21,7 +21,7 @@ mod tests;
 
 use super::columns::{Columns, Varying};
 use crate::card::Card;
-use crate::data::Dataset;
+use crate::data::{Dataset, Query};
 use crate::error::{Error, Result};
 use crate::learners::validation::{mean_metric, mean_metric_of_scores};
 use crate::learners::{Fitted, Learner, Task};
@@ -63,6 +63,7 @@ impl Learner for AdaRank {
                   of 1.",
         citations: &["xu2007adarank"],
     };
+    const DISTRIBUTES: bool = true;
 
     fn check(&self) -> Result<()> {
         if self.iterations == 0 {
@@ -109,19 +110,20 @@ impl Learner for AdaRank {
 
 /// The theory, and `α` itself, need a metric of at most 1; the ranking by the labels has the highest value.
 fn refuse_values_above_one(data: &Dataset, metric: &dyn Metric) -> Result<()> {
-    for query in data.queries() {
+    let too_high = |query: Query<'_>| {
         let grades: Vec<f64> = query.labels().iter().map(|&l| f64::from(l)).collect();
         let best = metric.value(query.labels(), &Ranking::by_scores(&grades)).unwrap_or(0.0);
-        if best > 1.0 + 1e-9 {
-            return Err(Error::parameter(format!(
-                "ada-rank needs a metric of at most 1, but {} is {best} on training query {}; use another \
-                 metric, such as ndcg@10 or map",
-                metric.name(),
-                query.id()
-            )));
-        }
+        (best > 1.0 + 1e-9).then(|| (best, query.id().to_string()))
+    };
+    let first = data.decide(|| data.queries().find_map(too_high), |found| found.into_iter().flatten().next());
+    match first {
+        Some((best, query)) => Err(Error::parameter(format!(
+            "ada-rank needs a metric of at most 1, but {} is {best} on training query {query}; use another \
+             metric, such as ndcg@10 or map",
+            metric.name(),
+        ))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn finish(progress: TrainingState, outcome: Outcome, boosted: &Boosted<'_>, task: &Task<'_>) -> Fitted {

@@ -1,6 +1,7 @@
 //! A data set by columns, as a step along one feature needs it.
 
-use crate::data::{Dataset, Features};
+use crate::data::{Dataset, Features, Query};
+use std::ops::Range;
 
 /// Access to single columns. Dense rows are read in place; sparse ones get a copy by columns, as large as the
 /// values and column numbers of the data set itself.
@@ -28,6 +29,13 @@ impl Varying {
     /// The values at offset `start`, of a query of `length` documents.
     pub(super) fn values(&self, start: usize, length: usize) -> &[f32] {
         &self.values[start..start + length]
+    }
+
+    /// Those of the queries that are in a range.
+    pub(super) fn within(&self, queries: &Range<usize>) -> &[(usize, usize)] {
+        let [from, to] =
+            [queries.start, queries.end].map(|end| self.queries.partition_point(|&(q, _)| q < end));
+        &self.queries[from..to]
     }
 
     /// Adds `step` times the column to the scores of all documents, where it varies; elsewhere it changes no
@@ -115,6 +123,35 @@ impl<'a> Columns<'a> {
                 out.keep_if_varying(query, start);
             }
             i += here;
+        }
+    }
+}
+
+/// Visits the columns that vary in a query, ascending, each with its values there.
+pub(super) fn varying_in(query: Query<'_>, mut visit: impl FnMut(usize, &[f32])) {
+    let mut values = vec![0.0; query.len()];
+    let mut visit_if_varying = |column: usize, values: &[f32]| {
+        if values.iter().any(|x| *x != values[0]) {
+            visit(column, values);
+        }
+    };
+    match &query.data().parts().features {
+        Features::Dense { width, .. } => {
+            for column in 0..*width {
+                values.iter_mut().zip(query.rows()).for_each(|(x, row)| *x = known(row.get(column)));
+                visit_if_varying(column, &values);
+            }
+        }
+        Features::Sparse { .. } => {
+            let rows = query.rows().enumerate();
+            let mut stored: Vec<(usize, usize, f32)> =
+                rows.flat_map(|(i, row)| row.iter().map(move |(column, x)| (column, i, known(x)))).collect();
+            stored.sort_unstable_by_key(|&(column, i, _)| (column, i));
+            for run in stored.chunk_by(|a, b| a.0 == b.0) {
+                values.fill(0.0);
+                run.iter().for_each(|&(_, i, x)| values[i] = x);
+                visit_if_varying(run[0].0, &values);
+            }
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Learner, Task};
+use crate::metrics::MetricOfLabels;
 use crate::models::{Model, Outcome, Record};
-use crate::parallel;
 use crate::watch::{Progress, Stop, Watch};
 use climb::{Climb, Hill};
 use schemars::JsonSchema;
@@ -63,6 +63,8 @@ impl Learner for CoordinateAscent {
                   starts.",
         citations: &["metzler2007linear"],
     };
+    const DISTRIBUTES: bool = true;
+    const TAKES_CLICKS: bool = true;
 
     fn check(&self) -> Result<()> {
         let ranges = [
@@ -90,15 +92,15 @@ impl Learner for CoordinateAscent {
     }
 
     fn fit(&self, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        let hill = Hill::new(task.train, task.metric, task.seed);
-        let mut climbers: Vec<Climber> =
-            parallel::map(0..u64::from(self.restarts), |start| Climber::new(hill.start(start), task));
+        let metric = MetricOfLabels::of(task.train, task.metric);
+        let hill = Hill::new(task.train, &*metric, task.seed);
+        let starts = hill.starts(self.restarts.into());
+        let mut climbers: Vec<Climber> = starts.into_iter().map(|climb| Climber::new(climb, task)).collect();
         let what = format!("{} (train)", task.metric.name());
         let stop = watch.stop().clone();
         let mut passes = 0;
         while passes < u64::from(self.passes) && !stop.requested() && climbers.iter().any(|c| !c.converged) {
-            let climbing = climbers.iter_mut().filter(|c| !c.converged);
-            parallel::for_each(climbing, |c| c.pass(&hill, passes, self, task, &stop));
+            self.pass(&hill, &mut climbers, passes, task, &stop);
             passes += 1;
             let value = climbers.iter().map(|c| c.climb.height).fold(f64::MIN, f64::max);
             watch.step(Progress { done: passes, total: Some(u64::from(self.passes)), what: &what, value });
@@ -118,6 +120,19 @@ impl CoordinateAscent {
         let lengths = (0..self.steps).map(|k| self.step * unit * 2f64.powi(k as i32));
         let ups = lengths.clone();
         std::iter::once(-weight).chain(ups).chain(lengths.map(|l| -l)).collect()
+    }
+
+    /// One pass of the climbers that have not converged.
+    fn pass(&self, hill: &Hill<'_>, climbers: &mut [Climber], pass: u64, task: &Task<'_>, stop: &Stop) {
+        let mut climbing: Vec<&mut Climber> = climbers.iter_mut().filter(|c| !c.converged).collect();
+        let before: Vec<f64> = climbing.iter().map(|c| c.climb.height).collect();
+        let mut climbs: Vec<&mut Climb> = climbing.iter_mut().map(|c| &mut c.climb).collect();
+        hill.pass(&mut climbs, pass, self, stop);
+        for (climber, before) in climbing.into_iter().zip(before) {
+            let gain = climber.climb.height - before;
+            climber.converged = gain < self.tolerance || gain <= 0.0;
+            climber.keep_if_best(task);
+        }
     }
 
     fn finish(
@@ -166,14 +181,6 @@ impl Climber {
         let mut climber = Climber { climb, converged: false, best };
         climber.keep_if_best(task);
         climber
-    }
-
-    fn pass(&mut self, hill: &Hill<'_>, pass: u64, learner: &CoordinateAscent, task: &Task<'_>, stop: &Stop) {
-        let before = self.climb.height;
-        hill.pass(&mut self.climb, pass, learner, stop);
-        let gain = self.climb.height - before;
-        self.converged = gain < learner.tolerance || gain <= 0.0;
-        self.keep_if_best(task);
     }
 
     fn keep_if_best(&mut self, task: &Task<'_>) {

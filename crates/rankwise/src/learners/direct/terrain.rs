@@ -1,9 +1,10 @@
 //! A data set for learners that work on single features: columns, their spread, and the weight of each query.
 
-use super::columns::{Columns, Varying};
+use super::column_sums::ColumnSums;
+use super::columns::{Columns, Varying, varying_in};
 use crate::data::{Dataset, Query};
 use crate::metrics::{Empty, Metric};
-use crate::parallel;
+use std::ops::Range;
 
 /// Queries with their weights, and features with their scales.
 pub(super) struct Terrain<'a> {
@@ -24,15 +25,8 @@ impl<'a> Terrain<'a> {
     pub(super) fn new(data: &'a Dataset, metric: &dyn Metric) -> Self {
         let shares = shares(data, metric);
         let ideals = data.queries().map(|query| metric.ideal(query.labels())).collect();
-        let columns = Columns::new(data);
-        let spread = |c: usize| {
-            let mut varying = Varying::default();
-            columns.varying(c, |q| shares[q] > 0.0, &mut varying);
-            spread(data, &varying)
-        };
-        let spreads: Vec<(f64, f64)> = parallel::map(0..data.width(), spread);
-        let (scales, correlations) = spreads.into_iter().unzip();
-        Terrain { data, columns, shares, ideals, scales, correlations }
+        let (scales, correlations) = spreads(data, &shares);
+        Terrain { data, columns: Columns::new(data), shares, ideals, scales, correlations }
     }
 
     /// Fills `out` with the queries that have a weight and in which `column` varies.
@@ -47,7 +41,16 @@ impl<'a> Terrain<'a> {
 
     /// The weighted mean of one value per query.
     pub(super) fn mean(&self, values: &[f64]) -> f64 {
-        self.shares.iter().zip(values).map(|(s, v)| s * v).sum()
+        self.means(&[values])[0]
+    }
+
+    /// The weighted mean of each of some lists of one value per query.
+    pub(super) fn means(&self, lists: &[&[f64]]) -> Vec<f64> {
+        let sum = |queries: Range<usize>, values: &[f64]| {
+            let shares = &self.shares[queries.clone()];
+            shares.iter().zip(&values[queries]).map(|(s, v)| s * v).sum::<f64>()
+        };
+        self.data.total(|queries| lists.iter().map(|values| sum(queries.clone(), values)).collect::<Vec<_>>())
     }
 
     /// Notes on what is left out, and why.
@@ -55,7 +58,7 @@ impl<'a> Terrain<'a> {
         let zeros = |values: &[f64]| values.iter().filter(|v| **v == 0.0).count();
         let counts = [
             (
-                zeros(&self.shares),
+                self.data.total(|queries| zeros(&self.shares[queries])),
                 "training queries left out because the metric is undefined or their weight is 0",
             ),
             (zeros(&self.scales), "features left out because they are constant within every training query"),
@@ -69,29 +72,38 @@ fn shares(data: &Dataset, metric: &dyn Metric) -> Vec<f64> {
     let is_skipped = |q: Query<'_>| metric.empty() == Empty::Skip && metric.is_undefined(q.labels());
     let weight = |q: Query<'_>| if is_skipped(q) { 0.0 } else { q.weight() };
     let weights: Vec<f64> = data.queries().map(weight).collect();
-    let total: f64 = weights.iter().sum();
+    let total = data.total(|queries| weights[queries].iter().sum::<f64>());
     weights.into_iter().map(|w| if total > 0.0 { w / total } else { 0.0 }).collect()
 }
 
-/// Standard deviation of a column within queries, and its correlation with the labels there.
-fn spread(data: &Dataset, varying: &Varying) -> (f64, f64) {
-    let (mut xx, mut xr, mut rr) = (0.0, 0.0, 0.0);
-    for &(q, start) in &varying.queries {
-        let query = data.query(q);
-        let x = varying.values(start, query.len());
-        let mean = |v: &[f32]| v.iter().map(|&v| f64::from(v)).sum::<f64>() / v.len() as f64;
-        let (mean_x, mean_r) = (mean(x), mean(query.labels()));
-        for (&x, &r) in x.iter().zip(query.labels()) {
-            let (x, r) = (f64::from(x) - mean_x, f64::from(r) - mean_r);
-            xx += x * x;
-            xr += x * r;
-            rr += r * r;
+/// Each column's standard deviation within queries, and its correlation with the labels there.
+fn spreads(data: &Dataset, shares: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let of_query = |q: usize| {
+        let mut sums = ColumnSums::new();
+        if shares[q] > 0.0 {
+            let query = data.query(q);
+            varying_in(query, |column, values| sums.push(column, products(values, query.labels())));
+        }
+        sums
+    };
+    let sums = data.total(|queries| ColumnSums::over(queries, &of_query));
+    let (mut scales, mut correlations) = (vec![0.0; data.width()], vec![0.0; data.width()]);
+    for (column, &(xx, xr, rr)) in sums.iter() {
+        let scale = (xx / data.whole().documents as f64).sqrt();
+        if scale > 0.0 && scale.is_finite() {
+            scales[column] = scale;
+            correlations[column] = if rr > 0.0 { xr / (xx * rr).sqrt() } else { 0.0 };
         }
     }
-    let scale = (xx / data.len() as f64).sqrt();
-    if scale > 0.0 && scale.is_finite() {
-        (scale, if rr > 0.0 { xr / (xx * rr).sqrt() } else { 0.0 })
-    } else {
-        (0.0, 0.0)
-    }
+    (scales, correlations)
+}
+
+/// The sums of `x²`, `x·r` and `r²` over the documents of a query, all less their means.
+fn products(values: &[f32], labels: &[f32]) -> (f64, f64, f64) {
+    let mean = |v: &[f32]| v.iter().map(|&v| f64::from(v)).sum::<f64>() / v.len() as f64;
+    let (mean_x, mean_r) = (mean(values), mean(labels));
+    values.iter().zip(labels).fold((0.0, 0.0, 0.0), |(xx, xr, rr), (&x, &r)| {
+        let (x, r) = (f64::from(x) - mean_x, f64::from(r) - mean_r);
+        (xx + x * x, xr + x * r, rr + r * r)
+    })
 }

@@ -65,7 +65,9 @@ impl Learner for RandomForest {
         summary: "Average of regression trees on the labels, each grown on queries sampled with replacement.",
         citations: &["breiman2001random"],
     };
+    const DISTRIBUTES: bool = true;
     const TAKES_CATEGORIES: bool = true;
+    const TAKES_CLICKS: bool = true;
 
     fn check(&self) -> Result<()> {
         check_at_least("num_trees", self.num_trees, 1)?;
@@ -146,9 +148,16 @@ impl RandomForest {
     fn draw(&self, task: &Task<'_>, number: u64, base: f64) -> Bag {
         let train = task.train;
         let mut random = rng::stream(task.seed, &[0, number]);
+        let whole = train.whole();
         let mut times = vec![0u32; train.query_count()];
-        let draws = ((times.len() as f64 * self.bagging_fraction).round() as usize).max(1);
-        (0..draws).for_each(|_| times[random.random_range(0..train.query_count())] += 1);
+        let draws = ((whole.queries as f64 * self.bagging_fraction).round() as usize).max(1);
+        for _ in 0..draws {
+            // Another worker may have the query.
+            let drawn = random.random_range(0..whole.queries).checked_sub(whole.first_query);
+            if let Some(times) = drawn.and_then(|own| times.get_mut(own)) {
+                *times += 1;
+            }
+        }
         let mut bag =
             Bag { rows: Vec::new(), slopes: vec![0.0; train.len()], weights: vec![0.0; train.len()] };
         for (query, &times) in train.queries().zip(&times).filter(|(_, times)| **times > 0) {

@@ -34,4 +34,9 @@ impl LossLearner for ListNet {
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
         Ok(LossKind::Smooth(Box::new(losses::ListNet)))
     }
+
+    /// The top document of a click is the one that was clicked: its target probability is 1.
+    fn loss_of_clicks(&self, _: &Dataset) -> Result<LossKind> {
+        Ok(LossKind::Smooth(Box::new(losses::WeightedSoftmax)))
+    }
 }

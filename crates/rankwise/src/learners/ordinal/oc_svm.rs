@@ -54,6 +54,8 @@ impl Learner for OcSvm {
         citations: &["shashua2002ranking", "chu2007support", "joachims2009cutting"],
     };
 
+    const DISTRIBUTES: bool = true;
+
     fn check(&self) -> Result<()> {
         self.linear.check()
     }
@@ -62,7 +64,7 @@ impl Learner for OcSvm {
         let data = task.train;
         let grading = Grading::of(data, Self::CARD.name)?;
         let weights = if self.balance { grading.balanced_weights() } else { grading.weights.clone() };
-        let hinge = ThresholdHinge::new(grading.ranks.clone(), weights, self.constraints);
+        let hinge = ThresholdHinge::new(data, grading.ranks.clone(), weights, self.constraints);
         let units = if self.linear.scale { FeatureUnits::deviations(data) } else { FeatureUnits::default() };
         let risk = ThresholdRisk::new(data, units, hinge);
         let &LinearParameters { c, iterations: rounds, tolerance: gap, .. } = &self.linear;

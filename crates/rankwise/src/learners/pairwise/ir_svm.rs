@@ -14,6 +14,7 @@ use crate::card::Card;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 
+use crate::learners::distinct::distinct;
 use crate::learners::{LinearParameters, LossKind, LossLearner};
 use crate::losses::{GradeWeights, PairHinge, PairSum, PairWeights};
 use crate::metrics::{Conventions, Metric, parse};
@@ -46,11 +47,10 @@ impl LossLearner for IrSvm {
     }
 
     fn loss(&self, train: &Dataset) -> Result<LossKind> {
-        let count = distinct_grades(train).len();
-        if count > MOST_GRADES {
+        if distinct_grades(train).len() > MOST_GRADES {
             return Err(Error::data(format!(
-                "the training data has {count} different labels; ir-svm has a weight for every pair of \
-                 labels and accepts at most {MOST_GRADES}"
+                "the training data has more than {MOST_GRADES} different labels; ir-svm has a weight for every pair \
+                 of labels and accepts no more; use rank-svm"
             )));
         }
         let weights = PairWeights { sum: PairSum::Mean, grades: Some(swap_drops(train)) };
@@ -59,10 +59,7 @@ impl LossLearner for IrSvm {
 }
 
 fn distinct_grades(train: &Dataset) -> Vec<f32> {
-    let mut grades: Vec<f32> = train.labels().iter().map(|&l| grade(l)).collect();
-    grades.sort_by(f32::total_cmp);
-    grades.dedup_by(|a, b| a == b);
-    grades
+    distinct(train, MOST_GRADES, || train.labels().iter().map(|&l| grade(l)).collect())
 }
 
 /// τ for every pair of grades in the training queries.
@@ -70,25 +67,30 @@ pub(super) fn swap_drops(train: &Dataset) -> GradeWeights {
     let metric = parse("ndcg@1", &Conventions::default()).expect("a known metric");
     let grades = distinct_grades(train);
     let number = |label: f32| grades.partition_point(|g| *g < grade(label));
+    let place = |better: usize, worse: usize| better * grades.len() + worse;
     // For each pair of grades, the higher first: the sum of drops, and the number of queries that have both.
-    let mut sums: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
-    for query in train.queries() {
-        let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
-        query.labels().iter().for_each(|&l| *counts.entry(number(l)).or_default() += 1);
-        let highest = counts.keys().next_back().copied();
-        for (&better, &count) in &counts {
-            for (&worse, _) in counts.range(..better) {
-                let (drop, queries) = sums.entry((better, worse)).or_default();
-                *queries += query.weight();
-                if Some(better) == highest {
-                    let chance = 1.0 / f64::from(count);
-                    *drop += query.weight() * chance * first_lost(&*metric, grades[better], grades[worse]);
+    let sums = train.total(|queries| {
+        let mut sums = vec![(0.0, 0.0); grades.len() * grades.len()];
+        for query in queries.map(|q| train.query(q)) {
+            let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
+            query.labels().iter().for_each(|&l| *counts.entry(number(l)).or_default() += 1);
+            let highest = counts.keys().next_back().copied();
+            for (&better, &count) in &counts {
+                for (&worse, _) in counts.range(..better) {
+                    let (drop, queries) = &mut sums[place(better, worse)];
+                    *queries += query.weight();
+                    if Some(better) == highest {
+                        let chance = 1.0 / f64::from(count);
+                        *drop +=
+                            query.weight() * chance * first_lost(&*metric, grades[better], grades[worse]);
+                    }
                 }
             }
         }
-    }
-    let weight = |better: f32, worse: f32| match sums.get(&(number(better), number(worse))) {
-        Some((drop, queries)) if *queries > 0.0 => drop / queries,
+        sums
+    });
+    let weight = |better: f32, worse: f32| match sums[place(number(better), number(worse))] {
+        (drop, queries) if queries > 0.0 => drop / queries,
         _ => 0.0,
     };
     GradeWeights::new(grades.clone(), weight)

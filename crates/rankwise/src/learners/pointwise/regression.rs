@@ -36,6 +36,11 @@ impl LossLearner for Regression {
     fn loss(&self, _: &Dataset) -> Result<LossKind> {
         Ok(LossKind::Smooth(Box::new(Squared)))
     }
+
+    /// Squared error estimates what is expected of a label, so weighted clicks are labels like any other.
+    fn loss_of_clicks(&self, train: &Dataset) -> Result<LossKind> {
+        self.loss(train)
+    }
 }
 
 /// How a linear model of least squares is fitted: in closed form, with a bias.
@@ -60,6 +65,7 @@ impl SquaredError for Regression {}
 
 impl<L: SquaredError> LossScorer<L> for RidgeParameters {
     const KIND: ScorerKind = ScorerKind::Linear;
+    const DISTRIBUTES: bool = true;
 
     fn check(&self, _: &L) -> Result<()> {
         check_not_negative("ridge", self.ridge)
@@ -100,16 +106,19 @@ fn fitted(data: &Dataset, fit: RidgeFit, interrupted: bool) -> Fitted {
 }
 
 fn mean_squared_error(data: &Dataset, model: &Model) -> f64 {
-    let (mut total, mut weight) = (0.0, 0.0);
-    let (mut scores, mut gradient) = (Vec::new(), Vec::new());
-    for query in data.queries() {
-        scores.resize(query.len(), 0.0);
-        gradient.resize(query.len(), 0.0);
-        model.score_query(query, &mut scores);
-        let scored = ScoredQuery { labels: query.labels(), scores: &scores, seed: 0 };
-        total += query.weight() * 2.0 * Squared.value_and_gradient(scored, &mut gradient);
-        weight += query.weight() * query.len() as f64;
-    }
+    let (total, weight) = data.total(|queries| {
+        let (mut total, mut weight) = (0.0, 0.0);
+        let (mut scores, mut gradient) = (Vec::new(), Vec::new());
+        for query in queries.map(|q| data.query(q)) {
+            scores.resize(query.len(), 0.0);
+            gradient.resize(query.len(), 0.0);
+            model.score_query(query, &mut scores);
+            let scored = ScoredQuery { labels: query.labels(), scores: &scores, seed: 0 };
+            total += query.weight() * 2.0 * Squared.value_and_gradient(scored, &mut gradient);
+            weight += query.weight() * query.len() as f64;
+        }
+        (total, weight)
+    });
     total / weight
 }
 

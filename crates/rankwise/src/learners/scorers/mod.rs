@@ -7,6 +7,8 @@ mod linear;
 mod network;
 mod trees;
 
+#[cfg(doc)]
+use super::LossSource;
 use super::parameters::{Parameters, table_of};
 use super::{Fitted, Task};
 use crate::card;
@@ -95,6 +97,12 @@ pub trait LossScorer<L: ?Sized>: Parameters {
 
     /// Whether it learns from categorical features.
     const TAKES_CATEGORIES: bool = false;
+
+    /// Whether it can be trained on data that is divided among workers.
+    const DISTRIBUTES: bool = false;
+
+    /// Whether labels may be weighted clicks: it minimises what [`LossSource::make_loss`] returns.
+    const TAKES_CLICKS: bool = true;
 
     /// Rejects parameters that are out of range, or that make no sense for the loss.
     fn check(&self, loss: &L) -> Result<()>;

@@ -10,7 +10,7 @@
 //! Sums over a row use a fixed number of lanes, so the result is the same for any vector width.
 
 use super::swaps::Swaps;
-use super::{Lambda, LambdaMetric, QueryLoss, ScoredQuery};
+use super::{Lambda, QueryLoss, ScoredQuery};
 use crate::losses::odds::ln;
 use crate::rank::{RankRule, Sorter, Ties};
 use crate::sums::{LANES, add_up};
@@ -91,11 +91,7 @@ impl<'a> RankedQuery<'a> {
         let order = self.sorter.rank(anchor.unwrap_or(query.scores), query.labels, rule).order();
         self.gains.clear();
         self.gains.extend(order.iter().map(|&d| loss.gain_of(query.labels[d as usize])));
-        let total = match loss.settings.metric {
-            LambdaMetric::Ndcg => loss.dcg.ideal(query.labels),
-            LambdaMetric::Map => self.gains.iter().sum(),
-            LambdaMetric::Mrr | LambdaMetric::Err => 1.0,
-        };
+        let total = loss.total_gain(query.labels, &self.gains);
         self.gains.iter_mut().for_each(|gain| *gain /= total);
         let scores = &mut self.scores;
         scores.clear();

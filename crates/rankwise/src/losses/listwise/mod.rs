@@ -7,6 +7,7 @@ mod list_net;
 mod rank_cosine;
 mod soft_rank;
 mod softmax;
+mod weighted_softmax;
 mod xe_ndcg;
 
 use crate::metrics::{Conventions, Dcg, Discount, Gain};
@@ -24,6 +25,8 @@ pub(super) use rank_cosine::CARD as RANK_COSINE;
 pub use rank_cosine::RankCosine;
 pub(super) use soft_rank::CARD as SOFT_RANK;
 pub use soft_rank::SoftRank;
+pub(super) use weighted_softmax::CARD as WEIGHTED_SOFTMAX;
+pub use weighted_softmax::WeightedSoftmax;
 pub(super) use xe_ndcg::CARD as XE_NDCG;
 pub use xe_ndcg::XeNdcg;
 

@@ -5,9 +5,15 @@ use crate::rng;
 use rand::RngExt;
 
 struct Case {
+    data: Dataset,
     ranks: Vec<usize>,
     weights: Vec<f64>,
     scores: Vec<f64>,
+}
+
+/// Documents without features, in queries of one document: there are several pieces.
+fn documents(count: usize) -> Dataset {
+    Dataset::dense(Vec::new(), 0, vec![0.0; count], &vec![1; count]).unwrap()
 }
 
 /// One document of each grade and up to five more, with many ties in scores and kinks.
@@ -20,12 +26,12 @@ fn random_case(seed: u64, grades: usize) -> Case {
     let weights =
         ranks.iter().map(|_| if heavy { f64::from(random.random_range(1..4)) / 3.0 } else { 1.0 }).collect();
     let scores = ranks.iter().map(|_| f64::from(random.random_range(-6..7)) / 2.0).collect();
-    Case { ranks, weights, scores }
+    Case { data: documents(ranks.len()), ranks, weights, scores }
 }
 
 impl Case {
-    fn hinge(&self, constraints: ThresholdConstraints) -> ThresholdHinge {
-        ThresholdHinge::new(self.ranks.clone(), self.weights.clone(), constraints)
+    fn hinge(&self, constraints: ThresholdConstraints) -> ThresholdHinge<'_> {
+        ThresholdHinge::new(&self.data, self.ranks.clone(), self.weights.clone(), constraints)
     }
 
     /// The loss at given thresholds, by the formula.
@@ -61,7 +67,7 @@ impl Case {
     }
 }
 
-fn value_and_gradient(hinge: &ThresholdHinge, scores: &[f64]) -> (f64, Vec<f64>) {
+fn value_and_gradient(hinge: &ThresholdHinge<'_>, scores: &[f64]) -> (f64, Vec<f64>) {
     let mut gradient = vec![f64::NAN; scores.len()];
     (hinge.value_and_gradient(scores, &mut gradient), gradient)
 }
@@ -87,7 +93,7 @@ fn the_optimal_thresholds_agree_with_a_search_over_all_kinks() {
             (there - least).abs() < 1e-12,
             "{constraints:?} {seed} {grades}: {thresholds:?} gives {there}"
         );
-        let blocks = super::pooled(&hinge.terms(&case.scores), End::Lowest);
+        let blocks = SortedScores::new(&hinge, &case.scores).pooled(End::Lowest);
         pooled += usize::from(blocks.len() < grades - 1);
         assert!(constraints == ThresholdConstraints::Explicit || blocks.len() == grades - 1);
     }
@@ -121,7 +127,8 @@ fn the_subgradient_supports_the_loss_from_below() {
 /// the middle is 0. If the scores differ by 2, the cost is 0.
 #[test]
 fn two_documents_by_hand() {
-    let hinge = ThresholdHinge::new(vec![0, 1], vec![1.0; 2], ThresholdConstraints::Explicit);
+    let data = documents(2);
+    let hinge = ThresholdHinge::new(&data, vec![0, 1], vec![1.0; 2], ThresholdConstraints::Explicit);
     assert_eq!(value_and_gradient(&hinge, &[0.0, 0.0]), (1.0, vec![0.5, -0.5]));
     assert_eq!(hinge.thresholds(&[0.0, 0.0]), [0.0]);
     assert_eq!(value_and_gradient(&hinge, &[-3.0, -1.0]).0, 0.0);
@@ -130,17 +137,30 @@ fn two_documents_by_hand() {
 
 #[test]
 fn documents_without_weight_and_a_single_grade_have_no_loss() {
-    let hinge = ThresholdHinge::new(vec![0, 1, 7], vec![1.0, 1.0, 0.0], ThresholdConstraints::Implicit);
+    let data = documents(3);
+    let hinge =
+        ThresholdHinge::new(&data, vec![0, 1, 7], vec![1.0, 1.0, 0.0], ThresholdConstraints::Implicit);
     let (value, gradient) = value_and_gradient(&hinge, &[0.0, 0.0, 50.0]);
     assert_eq!((value, gradient[2]), (1.0, 0.0));
-    let sole = ThresholdHinge::new(vec![0, 0], vec![1.0; 2], ThresholdConstraints::Explicit);
+    let data = documents(2);
+    let sole = ThresholdHinge::new(&data, vec![0, 0], vec![1.0; 2], ThresholdConstraints::Explicit);
     assert_eq!(value_and_gradient(&sole, &[1.0, 2.0]), (0.0, vec![0.0; 2]));
     assert!(sole.thresholds(&[1.0, 2.0]).is_empty());
 }
 
 #[test]
 fn huge_scores_stay_finite() {
-    let hinge = ThresholdHinge::new(vec![0, 1, 2, 1], vec![1.0; 4], ThresholdConstraints::Explicit);
+    let data = documents(4);
+    let hinge = ThresholdHinge::new(&data, vec![0, 1, 2, 1], vec![1.0; 4], ThresholdConstraints::Explicit);
     let (value, gradient) = value_and_gradient(&hinge, &[1e300, -1e300, 0.0, 1e300]);
     assert!(value.is_finite() && gradient.iter().all(|g| g.is_finite()));
+}
+
+#[test]
+fn keys_are_in_the_order_of_their_numbers() {
+    let numbers = [f64::NEG_INFINITY, -1e300, -2.0, -f64::MIN_POSITIVE, -0.0, 0.0, 5e-324, 1.0, 1e300];
+    assert!(numbers.windows(2).all(|pair| key(pair[0]) < key(pair[1])));
+    assert!(numbers.iter().all(|x| number(key(*x)).to_bits() == x.to_bits()));
+    assert_eq!(between((10, 14), 3), [11, 12, 13]);
+    assert_eq!(between((10, 11), 2), [10, 10]);
 }

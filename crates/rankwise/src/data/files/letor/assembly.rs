@@ -105,10 +105,7 @@ impl Assembly {
         let within = |error: String| format!("{}: {error}", self.files.join(", "));
         if self.rows.width() > MAX_FEATURES {
             // Known only at the end: the highest id allowed depends on whether there is an id 0.
-            return Err(Error::malformed(within(format!(
-                "feature ids run from {} to {MAX_FEATURES}, which is more than the {MAX_FEATURES} columns allowed",
-                self.rows.first()
-            ))));
+            return Err(Error::malformed(within(too_many_columns(self.rows.first()))));
         }
         let finished = self.rows.finish(options.layout, options.memory_limit);
         let (features, first_id) = finished.map_err(|e| Error::data(within(e.to_string())))?;
@@ -125,7 +122,7 @@ impl Assembly {
         }
         let categories = numbered_categories(&options.columns.categorical, first_id, features.width());
         let categories = categories.map_err(|e| Error::parameter(within(e)))?;
-        let columns = Columns { first_id, names: None, categories };
+        let columns = Columns { first_id, categories, ..Columns::default() };
         let mut parts =
             Parts { features, labels: self.labels, comments: self.comments, columns, ..Parts::default() };
         let moved = groups.order.is_some();
@@ -134,8 +131,15 @@ impl Assembly {
     }
 }
 
+/// Why more than [`MAX_FEATURES`] columns are refused.
+pub(in crate::data::files) fn too_many_columns(first_id: u32) -> String {
+    format!(
+        "feature ids run from {first_id} to {MAX_FEATURES}, which is more than the {MAX_FEATURES} columns allowed"
+    )
+}
+
 /// The categorical columns by the numbers of their features.
-fn numbered_categories(
+pub(in crate::data::files) fn numbered_categories(
     numbers: &[String],
     first_id: u32,
     width: usize,

@@ -21,6 +21,19 @@ pub(super) struct MatrixShape {
     stride: Option<usize>,
 }
 
+/// How large a matrix is: what decides whether it is dense, and whether it is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::data::files) struct MatrixSize {
+    /// Number of rows.
+    pub(in crate::data::files) count: usize,
+    /// Number of columns.
+    pub(in crate::data::files) width: usize,
+    /// Number of values that are not 0.
+    pub(in crate::data::files) filled: usize,
+    /// The id of column 0 in the text.
+    pub(in crate::data::files) first: u32,
+}
+
 /// A growing matrix. It starts dense, and becomes sparse if too few values are given. The result of
 /// [`finish`](RowBuffer::finish) does not depend on that.
 #[derive(Debug, Clone)]
@@ -200,13 +213,10 @@ impl RowBuffer {
     /// The finished matrix and the id of its first column. Whether it is dense depends only on the rows and `layout`. It
     /// is an error if it takes more memory than `limit` for what the text does not have.
     pub(super) fn finish(mut self, layout: Layout, limit: u64) -> Result<(Features, u32)> {
-        self.check_cost(layout, limit)?;
-        let cells = self.count.saturating_mul(self.width);
-        let dense = match layout {
-            Layout::Auto => cells <= self.filled.saturating_mul(SPARSEST_DENSE),
-            Layout::Dense => true,
-            Layout::Sparse => false,
-        };
+        let size =
+            MatrixSize { count: self.count, width: self.width, filled: self.filled, first: self.first };
+        size.check_cost(layout, limit)?;
+        let dense = size.is_dense(layout);
         let width = self.width;
         if !dense {
             self.make_sparse();
@@ -228,35 +238,6 @@ impl RowBuffer {
             }
         };
         Ok((features, self.first))
-    }
-
-    fn check_cost(&self, layout: Layout, limit: u64) -> Result<()> {
-        let (count, width, filled) = (self.count, self.width, self.filled);
-        let cells = count.saturating_mul(width);
-        let wasteful = layout == Layout::Dense && cells > filled.saturating_mul(SPARSEST_DENSE);
-        let dense = if wasteful { cells.saturating_mul(size_of::<f32>()) } else { 0 };
-        let columns = width.saturating_mul(COLUMN_BYTES);
-        if columns.saturating_add(dense) as u64 <= limit {
-            return Ok(());
-        }
-        let gibibytes = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-        let values = if filled == 1 { "1 value".to_owned() } else { format!("{filled} values") };
-        Err(Error::data(if dense > columns {
-            format!(
-                "{count} dense rows of {width} columns would take {} for {values}, more than the memory limit of {}; keep \
-                 them sparse, or raise the limit",
-                gibibytes(dense as u64),
-                gibibytes(limit)
-            )
-        } else {
-            format!(
-                "the highest feature id is {}, which makes {width} columns for {values}; work with them may take {}, more \
-                 than the memory limit of {}. Correct the id, or raise the limit",
-                width as u64 + u64::from(self.first) - 1,
-                gibibytes(columns as u64),
-                gibibytes(limit)
-            )
-        }))
     }
 
     /// Makes `id` a column; moves all columns up if it is below the first.
@@ -301,6 +282,49 @@ impl RowBuffer {
         for row in rows_of(&values, stride, self.count) {
             self.store.push_nonzeros(row, 0);
         }
+    }
+}
+
+impl MatrixSize {
+    /// Whether rows are stored with their zeros.
+    pub(in crate::data::files) fn is_dense(self, layout: Layout) -> bool {
+        match layout {
+            Layout::Auto => {
+                self.count.saturating_mul(self.width) <= self.filled.saturating_mul(SPARSEST_DENSE)
+            }
+            Layout::Dense => true,
+            Layout::Sparse => false,
+        }
+    }
+
+    /// An error if the matrix takes more memory than `limit` for what the text does not have.
+    pub(in crate::data::files) fn check_cost(self, layout: Layout, limit: u64) -> Result<()> {
+        let MatrixSize { count, width, filled, first } = self;
+        let cells = count.saturating_mul(width);
+        let wasteful = layout == Layout::Dense && cells > filled.saturating_mul(SPARSEST_DENSE);
+        let dense = if wasteful { cells.saturating_mul(size_of::<f32>()) } else { 0 };
+        let columns = width.saturating_mul(COLUMN_BYTES);
+        if columns.saturating_add(dense) as u64 <= limit {
+            return Ok(());
+        }
+        let gibibytes = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+        let values = if filled == 1 { "1 value".to_owned() } else { format!("{filled} values") };
+        Err(Error::data(if dense > columns {
+            format!(
+                "{count} dense rows of {width} columns would take {} for {values}, more than the memory limit of {}; keep \
+                 them sparse, or raise the limit",
+                gibibytes(dense as u64),
+                gibibytes(limit)
+            )
+        } else {
+            format!(
+                "the highest feature id is {}, which makes {width} columns for {values}; work with them may take {}, more \
+                 than the memory limit of {}. Correct the id, or raise the limit",
+                width as u64 + u64::from(first) - 1,
+                gibibytes(columns as u64),
+                gibibytes(limit)
+            )
+        }))
     }
 }
 

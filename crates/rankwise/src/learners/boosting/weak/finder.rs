@@ -1,7 +1,7 @@
 //! Finding the yes/no rule with the highest total worth of the documents it selects.
 
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parallel;
 use crate::trees::{Binned, Grower, Growth, MAX_BINS, Midpoints, Tree};
 
@@ -29,8 +29,9 @@ pub(super) struct Rule {
 
 impl Rule {
     /// The rule that selects nothing.
-    pub(super) fn empty(documents: usize) -> Rule {
-        Rule { tree: Tree::constant(0.0, documents as f32), chosen: vec![false; documents] }
+    pub(super) fn empty(data: &Dataset) -> Rule {
+        let tree = Tree::constant(0.0, data.whole().documents as f32);
+        Rule { tree, chosen: vec![false; data.len()] }
     }
 }
 
@@ -48,8 +49,9 @@ enum Way<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// With `thresholds` per feature, or all if 0; trees then use the maximum number of bins.
-    pub(super) fn new(data: &'a Dataset, weak: Weak, thresholds: usize) -> Finder<'a> {
+    /// With `thresholds` per feature, or all if 0; trees then use the maximum number of bins. Fails if all thresholds are
+    /// asked for and other workers have some of the values.
+    pub(super) fn new(data: &'a Dataset, weak: Weak, thresholds: usize) -> Result<Finder<'a>> {
         // If worths sum to 0, then without curvature and with l2 = 1 the gain of a split is twice the square
         // of either side's sum. The best split is then the best yes/no rule, so weak rankers reuse the tree
         // engine as stumps.
@@ -62,6 +64,12 @@ impl<'a> Finder<'a> {
         };
         let bins = if thresholds == 0 { MAX_BINS } else { thresholds + 1 };
         let way = match (weak, thresholds) {
+            (Weak::Stump, 0) if data.exchange().is_some() => {
+                return Err(Error::parameter(
+                    "thresholds is 0, which compares the values of all documents with each other; data that \
+                     is divided among workers needs a number from 1 to 254",
+                ));
+            }
             (Weak::Stump, 0) => Way::All(Midpoints::new(data)),
             (Weak::Stump, _) => Way::Binned { binned: Binned::new(data, bins), growth: Box::new(growth) },
             (Weak::Tree { leaves }, _) => {
@@ -69,7 +77,7 @@ impl<'a> Finder<'a> {
                 Way::Binned { binned: Binned::new(data, bins), growth }
             }
         };
-        Finder { data, way }
+        Ok(Finder { data, way })
     }
 
     /// The documents as bin codes; `None` if all thresholds are tried.
@@ -80,19 +88,29 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The rule that a tree of one test makes: the leaf with a positive value selects.
-    pub(super) fn rule_of(&self, mut tree: Tree) -> Rule {
-        let leaves: Vec<usize> = parallel::map(0..self.data.len(), |d| tree.leaf(self.data.row(d)));
-        leaves.iter().for_each(|&leaf| tree.covers[leaf] += 1.0);
-        let chosen = leaves.into_iter().map(|leaf| tree.values[leaf] > 0.0).collect();
-        round_values(&mut tree);
-        Rule { tree, chosen }
+    /// The rules that trees of one test make: a leaf with a positive value selects.
+    pub(super) fn rules_of(&self, trees: Vec<Tree>) -> Vec<Rule> {
+        let is_right = |tree: &Tree| parallel::map(0..self.data.len(), |d| tree.leaf(self.data.row(d)) == 1);
+        let sides: Vec<Vec<bool>> = trees.iter().map(is_right).collect();
+        let bounds = self.data.bounds();
+        let on_the_right = self.data.total(|queries| {
+            let documents = bounds[queries.start]..bounds[queries.end];
+            let count = |side: &Vec<bool>| side[documents.clone()].iter().filter(|right| **right).count();
+            sides.iter().map(count).collect::<Vec<usize>>()
+        });
+        let rule = |((mut tree, side), right): ((Tree, Vec<bool>), usize)| {
+            tree.covers = vec![(self.data.whole().documents - right) as f32, right as f32];
+            let chosen = side.into_iter().map(|right| tree.values[usize::from(right)] > 0.0).collect();
+            round_values(&mut tree);
+            Rule { tree, chosen }
+        };
+        trees.into_iter().zip(sides).zip(on_the_right).map(rule).collect()
     }
 
     /// The best rule; `None` if no rule separates documents or has a positive total worth.
     pub(super) fn find(&self, worths: &[f64]) -> Result<Option<Rule>> {
         let rule = match &self.way {
-            Way::All(midpoints) => midpoints.best(worths).map(|tree| self.rule_of(tree)),
+            Way::All(midpoints) => self.rules_of(midpoints.best(worths).into_iter().collect()).pop(),
             Way::Binned { binned, growth } => {
                 let slopes: Vec<f64> = worths.iter().map(|w| -w).collect();
                 // In a larger tree a leaf's value is the normalised sum of its documents' worths, of which
@@ -111,17 +129,22 @@ impl<'a> Finder<'a> {
                 Some(Rule { tree: grown.tree, chosen })
             }
         };
-        Ok(rule.filter(|rule| is_worth_something(worths, &rule.chosen)))
+        Ok(rule.filter(|rule| self.is_worth_something(worths, &rule.chosen)))
+    }
+
+    fn is_worth_something(&self, worths: &[f64], chosen: &[bool]) -> bool {
+        let bounds = self.data.bounds();
+        let (sum, size) = self.data.total(|queries| {
+            let documents = bounds[queries.start]..bounds[queries.end];
+            let picked =
+                worths[documents.clone()].iter().zip(&chosen[documents]).filter(|(_, chosen)| **chosen);
+            picked.fold((0.0, 0.0), |(sum, size), (w, _)| (sum + w, size + w.abs()))
+        });
+        sum > LEAST_EDGE * size
     }
 }
 
 /// Sets leaves with a positive total worth to 1, the others to 0.
 fn round_values(tree: &mut Tree) {
     tree.values.iter_mut().for_each(|value| *value = f64::from(u8::from(*value > 0.0)));
-}
-
-fn is_worth_something(worths: &[f64], chosen: &[bool]) -> bool {
-    let picked = worths.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(w, _)| w);
-    let (sum, size) = picked.fold((0.0, 0.0), |(sum, size), w| (sum + w, size + w.abs()));
-    sum > LEAST_EDGE * size
 }

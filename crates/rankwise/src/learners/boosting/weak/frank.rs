@@ -62,6 +62,7 @@ impl Learner for FRank {
                   all queries.",
         citations: &["tsai2007frank"],
     };
+    const DISTRIBUTES: bool = true;
     const CONTINUES: bool = true;
     const COMPARES_DOCUMENTS: bool = true;
 
@@ -94,50 +95,70 @@ pub(super) struct Fidelity<'a> {
     queries: Vec<Graded>,
     /// `D` of each query's pairs.
     weights: Vec<f64>,
+    /// The number of pairs of all queries that have a weight.
+    pairs: f64,
 }
 
 impl<'a> Fidelity<'a> {
     pub(super) fn new(data: &'a Dataset) -> Fidelity<'a> {
         let queries: Vec<Graded> = data.queries().map(|q| Graded::new(q.labels(), |_| 0.0)).collect();
-        let told = data.queries().zip(&queries).filter(|(_, graded)| graded.pairs() > 0.0);
-        let total: f64 = told.map(|(q, _)| q.weight()).sum();
+        let (total, pairs) = data.total(|range| {
+            let told =
+                range.map(|q| (data.query(q).weight(), queries[q].pairs())).filter(|told| told.1 > 0.0);
+            told.fold((0.0, 0.0), |sum, (weight, pairs)| {
+                (sum.0 + weight, sum.1 + if weight > 0.0 { pairs } else { 0.0 })
+            })
+        });
         let weight = |(q, graded): (crate::data::Query<'_>, &Graded)| match q.weight() {
             weight if weight > 0.0 && graded.pairs() > 0.0 => weight / (total * graded.pairs()),
             _ => 0.0,
         };
         let weights = data.queries().zip(&queries).map(weight).collect();
-        Fidelity { data, queries, weights }
+        Fidelity { data, queries, weights, pairs }
     }
 
-    /// The weighted sums of `each` over the queries whose documents a rule separates; other queries add nothing.
+    /// For each rule, the weighted sums of `each` over the queries whose documents it separates; other queries add nothing.
     fn across<const K: usize>(
         &self,
         scores: &[f64],
-        chosen: &[bool],
-        each: impl Fn(&mut Separated<'_>) -> [f64; K] + Sync,
-    ) -> [f64; K] {
-        let of_query = |scratch: &mut PairScratch, q: usize| {
+        rules: &[&[bool]],
+        each: impl Fn(usize, &mut Separated<'_>) -> [f64; K] + Sync,
+    ) -> Vec<[f64; K]> {
+        let of_query = |scratch: &mut PairScratch, q: usize, rule: usize, sums: &mut [f64]| {
             let range = self.data.query(q).range();
-            let chosen = &chosen[range.clone()];
-            let is_separated = self.weights[q] > 0.0 && chosen.iter().any(|c| *c != chosen[0]);
-            is_separated.then(|| each(&mut self.queries[q].separate(&scores[range], chosen, scratch)))
+            let chosen = &rules[rule][range.clone()];
+            if self.weights[q] > 0.0 && chosen.iter().any(|c| *c != chosen[0]) {
+                let terms = each(rule, &mut self.queries[q].separate(&scores[range], chosen, scratch));
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += self.weights[q] * term);
+            }
         };
-        let sums = parallel::map_with(0..self.queries.len(), PairScratch::default, of_query);
-        let weighed = sums.into_iter().zip(&self.weights).filter_map(|(sums, w)| Some((sums?, w)));
-        weighed.fold([0.0; K], |all, (sums, w)| std::array::from_fn(|k| all[k] + w * sums[k]))
+        let sums = self.data.total(|queries| {
+            let (mut sums, mut scratch) = (vec![0.0; K * rules.len()], PairScratch::default());
+            for q in queries {
+                let rules = sums.chunks_exact_mut(K).enumerate();
+                rules.for_each(|(rule, sums)| of_query(&mut scratch, q, rule, sums));
+            }
+            sums
+        });
+        sums.as_chunks().0.to_vec()
     }
 
-    /// The step of a rule, and how much the loss falls with it.
-    fn outcome(&self, scores: &[f64], rule: &Rule) -> (f64, f64) {
+    /// The step of each rule, and how much the loss falls with it.
+    fn outcomes(&self, scores: &[f64], rules: &[Rule]) -> Vec<(f64, f64)> {
+        let chosen: Vec<&[bool]> = rules.iter().map(|rule| rule.chosen.as_slice()).collect();
         let loss = |separated: &mut Separated<'_>, ahead: f64| separated.add_up_without_gains(ahead, &Loss);
-        let [right, wrong, right_loss, wrong_loss] = self.across(scores, &rule.chosen, |separated| {
+        let before = self.across(scores, &chosen, |_, separated| {
             let (right, wrong) = separated.add_up_without_gains(0.0, &Pull);
             let (right_loss, wrong_loss) = loss(separated, 0.0);
-            [right, wrong, right_loss, wrong_loss]
+            [right, wrong, right_loss + wrong_loss]
         });
-        let step = step_of(right, wrong);
-        let after = self.across(scores, &rule.chosen, |separated| loss(separated, step).into());
-        (step, (right_loss + wrong_loss) - (after[0] + after[1]))
+        let steps: Vec<f64> = before.iter().map(|&[right, wrong, _]| step_of(right, wrong)).collect();
+        let after = self.across(scores, &chosen, |rule, separated| {
+            let (right, wrong) = loss(separated, steps[rule]);
+            [right + wrong]
+        });
+        let falls = before.iter().zip(after).map(|([.., before], [after])| before - after);
+        steps.iter().copied().zip(falls).collect()
     }
 }
 
@@ -161,7 +182,8 @@ impl WeakTarget for Fidelity<'_> {
             loss * weight
         };
         let queries = by_query(self.data, worths).into_iter().enumerate();
-        parallel::map_with(queries, PairScratch::default, of_query).iter().sum()
+        let losses = parallel::map_with(queries, PairScratch::default, of_query);
+        self.data.total(|queries| losses[queries].iter().sum::<f64>())
     }
 
     fn next_rule(
@@ -171,25 +193,24 @@ impl WeakTarget for Fidelity<'_> {
         scores: &[f64],
         worths: &[f64],
     ) -> Result<Option<(Rule, f64)>> {
-        let Fidelity { data, queries, weights } = self;
-        let screen = Screen { data, queries, weights, bend: Pull };
+        let Fidelity { data, queries, weights, pairs } = self;
+        let screen = Screen { data, queries, weights, pairs: *pairs, bend: Pull };
         let finalists = screen.best(finder, round, scores, worths, FINALISTS);
-        let judged = finalists.into_iter().map(|rule| {
-            let (step, fall) = self.outcome(scores, &rule);
-            (rule, step, fall)
-        });
+        let outcomes = self.outcomes(scores, &finalists);
+        let judged = finalists.into_iter().zip(outcomes).map(|(rule, (step, fall))| (rule, step, fall));
         let best = judged.reduce(|best, next| if next.2 > best.2 { next } else { best });
         Ok(best.filter(|(.., fall)| *fall > LEAST_FALL).map(|(rule, step, _)| (rule, step)))
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let [right, wrong] =
-            self.across(scores, chosen, |separated| separated.add_up_without_gains(0.0, &Pull).into());
+        let sums =
+            self.across(scores, &[chosen], |_, separated| separated.add_up_without_gains(0.0, &Pull).into());
+        let [right, wrong] = sums[0];
         step_of(right, wrong)
     }
 
     fn informed_queries(&self) -> usize {
-        self.weights.iter().filter(|w| **w > 0.0).count()
+        self.data.total(|queries| self.weights[queries].iter().filter(|w| **w > 0.0).count())
     }
 }
 

@@ -121,9 +121,9 @@ fn fit<T: WeakTarget>(
     };
     let mut worths = vec![0.0; task.train.len()];
     let mut objective = None;
-    let finder = Finder::new(task.train, weak, weak_rounds.thresholds);
+    let finder = Finder::new(task.train, weak, weak_rounds.thresholds)?;
     let mut fitted = rounds.run(task, watch, |state| {
-        let before = match objective {
+        let before = match objective.filter(|_| !state.is_kept) {
             Some(value) => value,
             None => target.worths(&state.train.outputs[0], &mut worths),
         };
@@ -136,7 +136,7 @@ fn fit<T: WeakTarget>(
         let (mut rule, step) = match found.filter(|(_, step)| *step != 0.0) {
             Some(found) => found,
             // Another sample may find a rule.
-            None if sampled.is_some() => (Rule::empty(task.train.len()), 0.0),
+            None if sampled.is_some() => (Rule::empty(task.train), 0.0),
             None => return Ok(Round { goes_on: false, objective: (T::OBJECTIVE, before), tells: true }),
         };
         scores.iter_mut().zip(&rule.chosen).filter(|(_, chosen)| **chosen).for_each(|(s, _)| *s += step);
@@ -150,7 +150,7 @@ fn fit<T: WeakTarget>(
         Ok(Round { goes_on: true, objective: (T::OBJECTIVE, after), tells: true })
     })?;
     fitted.record.figures.extend(objective.map(|value| (format!("{}, last round", T::OBJECTIVE), value)));
-    let (informed, all) = (target.informed_queries(), task.train.query_count());
+    let (informed, all) = (target.informed_queries(), task.train.whole().queries);
     if informed < all {
         fitted.record.notes.push(format!(
             "{} of {all} training queries contribute nothing to this learner (a single label, no relevant \

@@ -33,6 +33,7 @@ use crate::watch::Watch;
 use rand::RngExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Rules that maximise a bound on the expected NDCG.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +77,7 @@ impl Learner for NdcgBoost {
                   scores.",
         citations: &["valizadegan2009learning"],
     };
+    const DISTRIBUTES: bool = true;
     const CONTINUES: bool = true;
 
     fn check(&self) -> Result<()> {
@@ -123,7 +125,7 @@ impl<'a> Bound<'a> {
         let queries: Vec<Graded> = data.queries().zip(&ideals).map(graded).collect();
         let weight = |(q, ideal): (crate::data::Query<'_>, &f64)| if *ideal > 0.0 { q.weight() } else { 0.0 };
         let weights: Vec<f64> = data.queries().zip(&ideals).map(weight).collect();
-        let total: f64 = weights.iter().sum();
+        let total = data.total(|queries| weights[queries].iter().sum::<f64>());
         let shares = weights.iter().map(|w| if total > 0.0 { w / total } else { 0.0 }).collect();
         Bound { data, queries, shares, sample, seed }
     }
@@ -205,40 +207,34 @@ impl WeakTarget for Bound<'_> {
             share * (value + graded.gain_within_grades())
         };
         let queries = by_query(self.data, worths).into_iter().enumerate();
-        parallel::map_with(queries, PairScratch::default, of_query).iter().sum()
+        let values = parallel::map_with(queries, PairScratch::default, of_query);
+        self.data.total(|queries| values[queries].iter().sum::<f64>())
     }
 
     fn sample(&self, round: u64, worths: &[f64]) -> Option<Vec<f64>> {
         if self.sample == 0.0 {
             return None;
         }
-        let reached: Vec<f64> = worths
-            .iter()
-            .scan(0.0, |sum, w| {
-                *sum += w.abs();
-                Some(*sum)
-            })
-            .collect();
-        let total = reached.last().copied().unwrap_or(0.0);
         let mut drawn = vec![0.0; worths.len()];
         let mut random = rng::stream(self.seed, &[round]);
-        for _ in 0..(self.sample * worths.len() as f64).ceil() as usize {
-            let at = random.random::<f64>() * total;
-            let document = reached.partition_point(|&sum| sum <= at).min(worths.len() - 1);
-            drawn[document] += worths[document].signum();
+        let reached = Reached::new(self.data, worths);
+        for _ in 0..(self.sample * self.data.whole().documents as f64).ceil() as usize {
+            if let Some(document) = reached.document(random.random()) {
+                drawn[document] += worths[document].signum();
+            }
         }
         Some(drawn)
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let of_query = |scratch: &mut PairScratch, q: usize| {
-            let range = self.data.query(q).range();
-            let (scores, chosen) = (&scores[range.clone()], &chosen[range]);
-            let (raised, lowered) = self.across(q, scores, chosen, scratch);
-            (self.shares[q] * raised, self.shares[q] * lowered)
-        };
-        let sums = parallel::map_with(0..self.queries.len(), PairScratch::default, of_query);
-        let (raised, lowered) = sums.iter().fold((0.0, 0.0), |(n, d), sum| (n + sum.0, d + sum.1));
+        let (raised, lowered) = self.data.total(|queries| {
+            let scratch = &mut PairScratch::default();
+            queries.fold((0.0, 0.0), |sum, q| {
+                let range = self.data.query(q).range();
+                let (raised, lowered) = self.across(q, &scores[range.clone()], &chosen[range], scratch);
+                (sum.0 + self.shares[q] * raised, sum.1 + self.shares[q] * lowered)
+            })
+        });
         match (raised > 0.0, lowered > 0.0) {
             (true, true) => 0.5 * (raised / lowered).ln(),
             (true, false) => MAX_STEP,
@@ -248,7 +244,56 @@ impl WeakTarget for Bound<'_> {
     }
 
     fn informed_queries(&self) -> usize {
-        self.shares.iter().zip(&self.queries).filter(|(share, g)| **share > 0.0 && g.pairs() > 0.0).count()
+        let is_informed = |q: &usize| self.shares[*q] > 0.0 && self.queries[*q].pairs() > 0.0;
+        self.data.total(|queries| queries.filter(is_informed).count())
+    }
+}
+
+/// Sums of |w| up to each document, for drawing documents in proportion to it.
+struct Reached {
+    /// Up to and with each piece of the whole.
+    pieces: Vec<f64>,
+    /// Up to and with each document of this data set, from the start of its piece.
+    documents: Vec<f64>,
+    /// The number of the data set's first piece, and the first document of each of its pieces.
+    first_piece: usize,
+    bounds: Vec<usize>,
+}
+
+impl Reached {
+    fn new(data: &Dataset, worths: &[f64]) -> Reached {
+        let shard = data.shard();
+        let up_to = |sum: &mut f64, x: f64| {
+            *sum += x;
+            Some(*sum)
+        };
+        let of_documents = |documents: Range<usize>| {
+            worths[documents].iter().map(|w| w.abs()).scan(0.0, up_to).collect::<Vec<f64>>()
+        };
+        let sums = data.totals_of_groups(shard.pieces, |queries| {
+            let documents = data.bounds()[queries.start]..data.bounds()[queries.end];
+            of_documents(documents).last().copied().unwrap_or(0.0)
+        });
+        let bounds: Vec<usize> = shard.bounds.iter().map(|&query| data.bounds()[query]).collect();
+        Reached {
+            pieces: sums.into_iter().scan(0.0, up_to).collect(),
+            documents: bounds.windows(2).flat_map(|piece| of_documents(piece[0]..piece[1])).collect(),
+            first_piece: shard.first_piece,
+            bounds,
+        }
+    }
+
+    /// The document at a fraction of the total, unless another worker has it.
+    fn document(&self, fraction: f64) -> Option<usize> {
+        let total = self.pieces.last().copied().filter(|total| *total > 0.0)?;
+        let at = (fraction * total).min(total.next_down());
+        let piece = self.pieces.partition_point(|&sum| sum <= at);
+        let place = piece.checked_sub(self.first_piece)?;
+        let (start, end) = (*self.bounds.get(place)?, *self.bounds.get(place + 1)?);
+        let documents = &self.documents[start..end];
+        let before = if piece == 0 { 0.0 } else { self.pieces[piece - 1] };
+        let within = (at - before).min(documents.last()?.next_down());
+        Some(start + documents.partition_point(|&sum| sum <= within))
     }
 }
 

@@ -64,6 +64,7 @@ impl Learner for RankBoost {
         summary: "Boosted threshold rules that minimise the exponential loss of pairs.",
         citations: &["freund2003efficient"],
     };
+    const DISTRIBUTES: bool = true;
     const CONTINUES: bool = true;
 
     fn check(&self) -> Result<()> {
@@ -110,7 +111,8 @@ impl Factors {
 impl<'a> Pairs<'a> {
     pub(super) fn new(data: &'a Dataset, step: RuleWeight) -> Pairs<'a> {
         let queries: Vec<Graded> = data.queries().map(|q| Graded::new(q.labels(), |_| 0.0)).collect();
-        let mass = data.queries().zip(&queries).map(|(q, graded)| q.weight() * graded.pairs()).sum();
+        let mass =
+            data.total(|range| range.map(|q| data.query(q).weight() * queries[q].pairs()).sum::<f64>());
         let parts = vec![0.0; queries.len()];
         Pairs { data, step, queries, mass, parts }
     }
@@ -162,9 +164,13 @@ impl WeakTarget for Pairs<'_> {
         });
         let weighed: Vec<f64> = self.data.queries().zip(&sums).map(|(q, sum)| q.weight() * sum.0).collect();
         let told = weighed.iter().zip(&sums).filter(|(weight, _)| **weight > 0.0);
-        let widest = told.map(|(_, sum)| sum.1).fold(0.0, f64::max);
+        let max = |ranges: Vec<f64>| ranges.into_iter().fold(0.0, f64::max);
+        let widest = self.data.decide(|| max(told.map(|(_, sum)| sum.1).collect()), max);
         let shrunk = |range: f64| (range - widest).min(0.0).exp();
-        let total: f64 = weighed.iter().zip(&sums).map(|(weight, sum)| weight * shrunk(sum.1)).sum();
+        let total = self.data.total(|queries| {
+            let terms = weighed[queries.clone()].iter().zip(&sums[queries]);
+            terms.map(|(weight, sum)| weight * shrunk(sum.1)).sum::<f64>()
+        });
         // After many rules without a mistake, all losses are too small for a normal number: nothing is left to learn.
         if total < f64::MIN_POSITIVE {
             worths.fill(0.0);
@@ -178,12 +184,13 @@ impl WeakTarget for Pairs<'_> {
     }
 
     fn step(&self, scores: &[f64], chosen: &[bool]) -> f64 {
-        let sums: Vec<(f64, f64)> = parallel::map(0..self.queries.len(), |q| {
-            let range = self.data.query(q).range();
-            let (right, wrong) = self.right_and_wrong(q, &scores[range.clone()], &chosen[range]);
-            (right * self.parts[q], wrong * self.parts[q])
+        let (right, wrong) = self.data.total(|queries| {
+            queries.fold((0.0, 0.0), |sum, q| {
+                let range = self.data.query(q).range();
+                let (right, wrong) = self.right_and_wrong(q, &scores[range.clone()], &chosen[range]);
+                (sum.0 + right * self.parts[q], sum.1 + wrong * self.parts[q])
+            })
         });
-        let (right, wrong) = sums.iter().fold((0.0, 0.0), |(r, w), sum| (r + sum.0, w + sum.1));
         let balance = right - wrong;
         let odds = match self.step {
             RuleWeight::R => (1.0 + balance) / (1.0 - balance).max(0.0),
@@ -194,6 +201,7 @@ impl WeakTarget for Pairs<'_> {
     }
 
     fn informed_queries(&self) -> usize {
-        self.data.queries().zip(&self.queries).filter(|(q, g)| q.weight() * g.pairs() > 0.0).count()
+        let is_informed = |q: &usize| self.data.query(*q).weight() * self.queries[*q].pairs() > 0.0;
+        self.data.total(|queries| queries.filter(is_informed).count())
     }
 }

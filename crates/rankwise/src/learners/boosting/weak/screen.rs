@@ -14,6 +14,9 @@
 //! A pair is ordered right by the thresholds between the values of its documents. So each row of pairs (one
 //! better document, all worse ones) is compared once with the codes of each feature, and sums over thresholds
 //! come from sums per document. That costs pairs × features; above [`MOST`] of these, every k-th row is used.
+//!
+//! Terms of the sums over queries are rounded to multiples of 2⁻⁶⁰. The sums of whole numbers are exact, so threads and
+//! workers can divide the queries in any way.
 
 use super::MAX_STEP;
 use super::finder::{Finder, Rule};
@@ -23,13 +26,17 @@ use crate::parallel;
 use crate::sums::{LANES, add_up};
 use crate::trees::{Binned, Tree};
 use pulp::{Arch, NullaryFnOnce};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// Maximum number of pairs × features compared in a round.
 const MOST: f64 = (1u64 << 26) as f64;
 /// Maximum number of features compared; of more, those along which the loss falls fastest.
 const MOST_FEATURES: usize = 1024;
-/// Number of pieces into which the queries are split; the same for any number of threads.
-const PIECES: usize = 8;
+/// Number of tasks into which the queries are split.
+const TASKS: usize = 8;
+/// The unit of sums over queries is 1 over this. All pairs together weigh less than 1, so no sum is too large.
+const PER_ONE: f64 = (1u64 << 60) as f64;
 /// Weights below this are 0: sums of denormal numbers are slow.
 const LEAST: f64 = 1e-30;
 
@@ -45,11 +52,13 @@ pub(super) struct Screen<'a, B> {
     pub(super) queries: &'a [Graded],
     /// The weight of each query's pairs.
     pub(super) weights: &'a [f64],
+    /// The number of pairs of all queries that have a weight; other workers may have some of them.
+    pub(super) pairs: f64,
     pub(super) bend: B,
 }
 
 /// A feature, and where its missing values go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Compared {
     feature: usize,
     missing_left: bool,
@@ -58,10 +67,10 @@ struct Compared {
 }
 
 /// Sums over the documents of one code: their terms of `W₊`, their worths, and the same with `w′` for `w`.
-type CodeSums = [f64; 4];
+type CodeSums = [i64; 4];
 
 /// A rule, by its estimated decrease of the loss.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Candidate {
     decrease: f64,
     compared: Compared,
@@ -83,64 +92,85 @@ impl<B: Bend> Screen<'_, B> {
         count: usize,
     ) -> Vec<Rule> {
         let Some(binned) = finder.binned() else { return Vec::new() };
-        let compared = compared(binned, worths);
-        let sums = self.sums(binned, &compared, round, scores);
-        let mut best: Vec<Candidate> = Vec::new();
-        for candidate in compared.iter().flat_map(|c| candidates(binned, *c, &sums)) {
-            let at = best.partition_point(|b| b.decrease >= candidate.decrease);
-            if at < count {
-                best.insert(at, candidate);
-                best.truncate(count);
-            }
-        }
-        best.iter().map(|candidate| finder.rule_of(candidate.tree(binned))).collect()
+        let compared = compared(binned, self.data, worths);
+        let own_sums = || self.sums(binned, &compared, round, scores);
+        let best = self.data.decide(own_sums, |sums| best_of(binned, &compared, &add(sums), count));
+        finder.rules_of(best.iter().map(|candidate| candidate.tree(binned)).collect())
     }
 
-    /// Sums over the pairs of all queries, for each code of each feature.
+    /// Sums over the pairs of all queries of this data set, for each code of each feature.
     fn sums(&self, binned: &Binned, compared: &[Compared], round: u64, scores: &[f64]) -> Vec<CodeSums> {
         let length = compared.last().map_or(0, |c| c.start + slots(binned, *c));
-        let pairs: f64 =
-            self.queries.iter().zip(self.weights).filter(|(_, w)| **w > 0.0).map(|(g, _)| g.pairs()).sum();
-        let every = (pairs * compared.len() as f64 / MOST).ceil().max(1.0) as usize;
-        let chunk = self.queries.len().div_ceil(PIECES).max(1);
-        let pieces: Vec<Vec<CodeSums>> = parallel::map(0..self.queries.len().div_ceil(chunk), |piece| {
+        let every = (self.pairs * compared.len() as f64 / MOST).ceil().max(1.0) as usize;
+        let chunk = self.queries.len().div_ceil(TASKS).max(1);
+        let tasks: Vec<Vec<CodeSums>> = parallel::map(0..self.queries.len().div_ceil(chunk), |task| {
             let mut sums = vec![CodeSums::default(); length];
             let (mut scratch, mut query) = (PairScratch::default(), QuerySums::default());
-            let queries = piece * chunk..self.queries.len().min((piece + 1) * chunk);
-            // Rows are numbered across the queries of a piece.
-            let mut row = round as usize;
+            let queries = task * chunk..self.queries.len().min((task + 1) * chunk);
             for q in queries.filter(|&q| self.weights[q] > 0.0) {
                 let (here, graded) = (self.data.query(q).range(), &self.queries[q]);
-                let next = row + graded.rows();
-                if next / every > row / every {
+                // A query has fewer rows than documents, so the number of its first document is that of its first row.
+                let row = self.data.whole().first_document + here.start + round as usize;
+                if (row + graded.rows()) / every > row / every {
                     query.begin(binned, compared, graded, here.start);
                     let side = graded.all(&scores[here], &mut scratch);
                     let rows = AddRows { side, bend: &self.bend, every, row, sums: &mut query };
                     Arch::new().dispatch(rows);
                     query.spread(compared, self.weights[q], &mut sums);
                 }
-                row = next;
             }
             sums
         });
-        pieces
-            .into_iter()
-            .reduce(|mut all, piece| {
-                all.iter_mut().zip(piece).for_each(|(a, b)| *a = std::array::from_fn(|k| a[k] + b[k]));
-                all
-            })
-            .unwrap_or_default()
+        match tasks.is_empty() {
+            true => vec![CodeSums::default(); length],
+            false => add(tasks),
+        }
     }
 }
 
+/// The sum of lists of the same length, element by element.
+fn add(lists: Vec<Vec<CodeSums>>) -> Vec<CodeSums> {
+    let sum = lists.into_iter().reduce(|mut all, list| {
+        all.iter_mut().zip(list).for_each(|(a, b)| *a = std::array::from_fn(|k| a[k] + b[k]));
+        all
+    });
+    sum.unwrap_or_default()
+}
+
+/// The `count` best rules by the estimate.
+fn best_of(binned: &Binned, compared: &[Compared], sums: &[CodeSums], count: usize) -> Vec<Candidate> {
+    let mut best: Vec<Candidate> = Vec::new();
+    for candidate in compared.iter().flat_map(|c| candidates(binned, *c, sums)) {
+        let at = best.partition_point(|b| b.decrease >= candidate.decrease);
+        if at < count {
+            best.insert(at, candidate);
+            best.truncate(count);
+        }
+    }
+    best
+}
+
+/// A term of a sum over queries, in its unit.
+fn whole(term: f64) -> i64 {
+    (PER_ONE * term) as i64
+}
+
 /// The features to compare, twice each if values are missing.
-fn compared(binned: &Binned, worths: &[f64]) -> Vec<Compared> {
+fn compared(binned: &Binned, data: &Dataset, worths: &[f64]) -> Vec<Compared> {
     let mut features: Vec<usize> = (0..binned.feature_count()).collect();
     if features.len() > MOST_FEATURES {
-        let steepness = binned.largest_sums(worths);
-        features.sort_by(|&a, &b| steepness[b].total_cmp(&steepness[a]));
-        features.truncate(MOST_FEATURES);
-        features.sort_unstable();
+        let own_sums = || binned.sums_by_code(&worths.iter().map(|w| whole(*w)).collect::<Vec<_>>());
+        features = data.decide(own_sums, |sums| {
+            let sum = sums.into_iter().reduce(|mut all, sums| {
+                all.iter_mut().zip(sums).for_each(|(a, b)| *a += b);
+                all
+            });
+            let steepness = binned.largest_sums(&sum.unwrap_or_default());
+            features.sort_by_key(|&feature| Reverse(steepness[feature]));
+            features.truncate(MOST_FEATURES);
+            features.sort_unstable();
+            features
+        });
     }
     let mut start = 0;
     let mut compared = Vec::new();
@@ -170,7 +200,7 @@ fn candidates(binned: &Binned, compared: Compared, sums: &[CodeSums]) -> Vec<Can
         .map(|bin| {
             let here = sums[compared.start + 1 + bin];
             left = std::array::from_fn(|k| left[k] + here[k]);
-            let (decrease, takes_left) = estimate(left);
+            let (decrease, takes_left) = estimate(left.map(|sum| sum as f64 / PER_ONE));
             Candidate { decrease, compared, bin, takes_left }
         })
         .filter(|candidate| candidate.decrease > 0.0)
@@ -179,7 +209,7 @@ fn candidates(binned: &Binned, compared: Compared, sums: &[CodeSums]) -> Vec<Can
 
 /// The estimated decrease of the loss, and whether the left side is the one to select. The sums are over the
 /// documents on the left of a rule that selects the right.
-fn estimate([right, lead, right_bend, lead_bend]: CodeSums) -> (f64, bool) {
+fn estimate([right, lead, right_bend, lead_bend]: [f64; 4]) -> (f64, bool) {
     // `W₊ − W₋` is the total worth of the right side, which is minus that of the left.
     let right = [right.max(0.0), right_bend];
     let wrong = [(right[0] + lead).max(0.0), right_bend + lead_bend];
@@ -233,6 +263,8 @@ struct QuerySums {
     right: [Vec<f32>; 2],
     /// Of `w` and `w′`, per document: pairs in which it is the better document, minus the others.
     worths: [Vec<f64>; 2],
+    /// The worths of the documents, weighted and as whole numbers.
+    whole_worths: Vec<[i64; 2]>,
     /// Terms of a row: its ratios, weights and slopes, the latter also in single precision.
     row: [Vec<f64>; 3],
     single: [Vec<f32>; 3],
@@ -257,15 +289,18 @@ impl QuerySums {
     }
 
     /// Adds each document's sums to those of its codes.
-    fn spread(&self, compared: &[Compared], weight: f64, sums: &mut [CodeSums]) {
+    fn spread(&mut self, compared: &[Compared], weight: f64, sums: &mut [CodeSums]) {
+        let worths = |d| self.worths.each_ref().map(|worths| whole(weight * worths[d]));
+        self.whole_worths.clear();
+        self.whole_worths.extend((0..self.documents).map(worths));
         for (f, &Compared { start, .. }) in compared.iter().enumerate() {
-            for document in 0..self.documents {
+            for (document, worths) in self.whole_worths.iter().enumerate() {
                 let at = f * self.documents + document;
                 let sum = &mut sums[start + (self.codes[at] + 1.0) as usize];
-                sum[0] += weight * f64::from(self.right[0][at]);
-                sum[1] += weight * self.worths[0][document];
-                sum[2] += weight * f64::from(self.right[1][at]);
-                sum[3] += weight * self.worths[1][document];
+                sum[0] += whole(weight * f64::from(self.right[0][at]));
+                sum[1] += worths[0];
+                sum[2] += whole(weight * f64::from(self.right[1][at]));
+                sum[3] += worths[1];
             }
         }
     }
@@ -299,6 +334,7 @@ impl<B: Bend> NullaryFnOnce for AddRows<'_, B> {
             codes,
             right,
             worths,
+            whole_worths: _,
             row: [z, exact, exact_bend],
             single: [w, b, kept],
         } = sums;

@@ -1,9 +1,13 @@
 //! Theorems about boosted rules, and sums over pairs against plain loops.
 
+use super::finder::{Finder, Weak};
 use super::frank::{FRank, Fidelity};
 use super::ndcg_boost::{Bound, NdcgBoost, WeakKind};
+use super::pairs::Graded;
 use super::rank_boost::{Pairs, RankBoost, RuleWeight};
+use super::screen::{Bend, Screen};
 use super::{WeakRounds, WeakTarget};
+use crate::data::with_workers;
 use crate::data::{Dataset, Features, Parts};
 use crate::learners::{Fitted, Learner, Task};
 use crate::metrics::{Conventions, parse};
@@ -464,6 +468,38 @@ fn frank_learns_from_sparse_data_with_thousands_of_features() {
     assert!(curve.0.windows(2).all(|loss| loss[1] < loss[0]), "{:?}", curve.0);
     let Model::Trees(ensemble) = &fitted.model else { panic!("no trees") };
     assert_eq!(ensemble.trees()[0].features, [1500]);
+}
+
+/// If there are too many pairs for a round, every worker takes those rows that one machine takes.
+#[test]
+fn some_rows_of_pairs_are_the_same_on_any_number_of_workers() {
+    struct Slope;
+    impl Bend for Slope {
+        fn of(&self, z: f64) -> (f64, f64) {
+            let sigma = 1.0 / (1.0 + z);
+            (z * sigma, -z * sigma * sigma)
+        }
+    }
+    let rules = |data: &Dataset, pairs: f64| {
+        let finder = Finder::new(data, Weak::Stump, 254).unwrap();
+        let queries: Vec<Graded> = data.queries().map(|q| Graded::new(q.labels(), |_| 0.0)).collect();
+        let weights = vec![1e-5; queries.len()];
+        let first = data.whole().first_document;
+        let scores: Vec<f64> = (0..data.len()).map(|d| ((first + d) as f64).sin()).collect();
+        let screen = Screen { data, queries: &queries, weights: &weights, pairs, bend: Slope };
+        let best = |round| screen.best(&finder, round, &scores, &vec![0.0; data.len()], 4);
+        (0..4).flat_map(best).map(|rule| rule.tree).collect::<Vec<_>>()
+    };
+    let data = data(10, 60);
+    // With four features, every fourth row is used.
+    let pairs = 2f64.powi(26);
+    let alone = rules(&data, pairs);
+    assert_eq!(alone.len(), 16);
+    assert_ne!(alone, rules(&data, 1.0));
+    for workers in [1, 2, 7] {
+        let (driver, others) = with_workers(&data, None, workers, |data, _| rules(data, pairs));
+        others.iter().chain([&driver]).for_each(|found| assert_eq!(*found, alone));
+    }
 }
 
 /// A rule depends only on the order of a feature's values.

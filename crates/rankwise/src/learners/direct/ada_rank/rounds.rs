@@ -1,7 +1,8 @@
 //! Rounds of AdaRank: choosing a feature by the query weights, and query weights by the sum of features.
 
 use crate::data::Dataset;
-use crate::learners::direct::columns::Varying;
+use crate::learners::direct::column_sums::ColumnSums;
+use crate::learners::direct::columns::{Varying, varying_in};
 use crate::learners::direct::terrain::Terrain;
 use crate::metrics::Metric;
 use crate::parallel;
@@ -9,14 +10,6 @@ use crate::rank::Sorter;
 
 /// A feature that is perfect on all queries would get an infinite `α`; with this mean it gets about 10.
 const HIGHEST_MEAN: f64 = 1.0 - 1e-9;
-
-/// One feature, ascending or descending.
-struct WeakRanker {
-    column: usize,
-    sign: f64,
-    /// For each query in which the feature varies, the metric minus its value for tied documents.
-    gains: Vec<(usize, f64)>,
-}
 
 /// The step of a round.
 pub(super) struct Chosen {
@@ -29,7 +22,9 @@ pub(super) struct Chosen {
 pub(super) struct Boosted<'a> {
     terrain: Terrain<'a>,
     metric: &'a dyn Metric,
-    rankers: Vec<WeakRanker>,
+    /// Of each query, for the features that vary in it: the metric with documents in ascending and in descending order,
+    /// minus its value for tied documents.
+    gains: Vec<ColumnSums<(f64, f64)>>,
     /// The metric of each query if all its documents are tied.
     tied: Vec<f64>,
     is_scaled: bool,
@@ -49,12 +44,12 @@ impl<'a> Boosted<'a> {
         let tied: Vec<f64> = parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
             value(metric, data, q, &vec![0.0; data.query(q).len()], sorter)
         });
-        let rankers = parallel::flat_map(terrain.varying_columns(), |column| {
-            both_ways(&terrain, metric, &tied, column)
+        let gains = parallel::map_with(0..data.query_count(), Sorter::default, |sorter, q| {
+            both_ways(&terrain, metric, tied[q], q, sorter)
         });
         Boosted {
             metric,
-            rankers,
+            gains,
             is_scaled,
             distribution: terrain.shares.clone(),
             weights: vec![0.0; data.width()],
@@ -70,21 +65,28 @@ impl<'a> Boosted<'a> {
     /// Adds the best feature that is not excluded; `None` if no feature improves the metric.
     pub(super) fn round(&mut self, repeats: u64) -> Option<Chosen> {
         let is_resting =
-            |r: &WeakRanker| repeats > 0 && self.in_a_row >= repeats && self.last_column == Some(r.column);
-        let gain =
-            |r: &WeakRanker| -> f64 { r.gains.iter().map(|(q, gain)| self.distribution[*q] * gain).sum() };
-        let gains: Vec<Option<f64>> = parallel::map(&self.rankers, |r| (!is_resting(r)).then(|| gain(r)));
-        let candidates =
-            gains.iter().zip(&self.rankers).filter_map(|(gain, ranker)| Some(((*gain)?, ranker)));
-        let (gain, ranker) = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-        let tied: f64 = self.distribution.iter().zip(&self.tied).map(|(p, v)| p * v).sum();
+            |column: usize| repeats > 0 && self.in_a_row >= repeats && self.last_column == Some(column);
+        let (tied, gains) = self.data().total(|queries| {
+            let tied = queries.clone().map(|q| self.distribution[q] * self.tied[q]).sum::<f64>();
+            let gains = |q: usize| {
+                let weight = self.distribution[q];
+                self.gains[q].map(|(up, down)| (weight * up, weight * down))
+            };
+            (tied, ColumnSums::over(queries, &gains))
+        });
+        let candidates = gains
+            .iter()
+            .filter(|(column, _)| !is_resting(*column))
+            .flat_map(|(column, &(up, down))| [(up, column, 1.0), (down, column, -1.0)]);
+        let (gain, column, sign) =
+            candidates.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
         let mean = tied + gain;
         let alpha = mean.min(HIGHEST_MEAN).atanh();
         if alpha <= 0.0 {
             return None;
         }
-        let unit = if self.is_scaled { self.terrain.scales[ranker.column] } else { 1.0 };
-        let chosen = Chosen { column: ranker.column, step: ranker.sign * alpha / unit };
+        let unit = if self.is_scaled { self.terrain.scales[column] } else { 1.0 };
+        let chosen = Chosen { column, step: sign * alpha / unit };
         self.in_a_row = if self.last_column == Some(chosen.column) { self.in_a_row + 1 } else { 1 };
         self.last_column = Some(chosen.column);
         self.add(&chosen);
@@ -93,7 +95,7 @@ impl<'a> Boosted<'a> {
 
     /// Updates scores, metric values and query weights with the chosen feature.
     fn add(&mut self, chosen: &Chosen) {
-        let (data, metric) = (self.terrain.data, self.metric);
+        let (data, metric) = (self.data(), self.metric);
         self.weights[chosen.column] += chosen.step;
         let mut varying = Varying::default();
         self.terrain.varying(chosen.column, &mut varying);
@@ -107,8 +109,12 @@ impl<'a> Boosted<'a> {
         let weights =
             self.terrain.shares.iter().zip(&self.values).map(|(share, value)| share * (-value).exp());
         self.distribution = weights.collect();
-        let total: f64 = self.distribution.iter().sum();
+        let total = data.total(|queries| self.distribution[queries].iter().sum::<f64>());
         self.distribution.iter_mut().for_each(|p| *p /= total);
+    }
+
+    fn data(&self) -> &'a Dataset {
+        self.terrain.data
     }
 
     /// The mean of the metric over the training queries.
@@ -126,16 +132,25 @@ fn value(metric: &dyn Metric, data: &Dataset, query: usize, scores: &[f64], sort
     metric.value_of_scores(data.query(query).labels(), scores, sorter).unwrap_or(0.0)
 }
 
-/// A column as two weak rankers, ascending and descending.
-fn both_ways(terrain: &Terrain<'_>, metric: &dyn Metric, tied: &[f64], column: usize) -> [WeakRanker; 2] {
-    let (mut varying, mut sorter) = (Varying::default(), Sorter::default());
-    terrain.varying(column, &mut varying);
-    [1.0, -1.0].map(|sign| {
-        let gain = |&(q, start): &(usize, usize)| {
-            let x = varying.values(start, terrain.data.query(q).len());
-            let scores: Vec<f64> = x.iter().map(|&x| sign * f64::from(x)).collect();
-            (q, value(metric, terrain.data, q, &scores, &mut sorter) - tied[q])
-        };
-        WeakRanker { column, sign, gains: varying.queries.iter().map(gain).collect() }
-    })
+/// The gains of a query, if it has a weight: each feature is a weak ranker in both directions.
+fn both_ways(
+    terrain: &Terrain<'_>,
+    metric: &dyn Metric,
+    tied: f64,
+    q: usize,
+    sorter: &mut Sorter,
+) -> ColumnSums<(f64, f64)> {
+    let mut gains = ColumnSums::new();
+    if terrain.shares[q] > 0.0 {
+        varying_in(terrain.data.query(q), |column, values| {
+            if terrain.scales[column] > 0.0 {
+                let [up, down] = [1.0, -1.0].map(|sign| {
+                    let scores: Vec<f64> = values.iter().map(|&x| sign * f64::from(x)).collect();
+                    value(metric, terrain.data, q, &scores, sorter) - tied
+                });
+                gains.push(column, (up, down));
+            }
+        });
+    }
+    gains
 }

@@ -11,9 +11,8 @@ use crate::rng;
 use crate::watch::Stop;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-
-/// Queries per task; constant, so that sums do not depend on the number of threads.
-const QUERIES_PER_CHUNK: usize = 16;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// A gain below this is rounding, not progress.
 const LEAST_GAIN: f64 = 1e-12;
@@ -27,6 +26,8 @@ pub(super) struct Hill<'a> {
     pub metric: &'a dyn Metric,
     pub terrain: Terrain<'a>,
     seed: u64,
+    /// Buffers to use again: ranking is faster for those that ranked something before.
+    trials: Mutex<Vec<Trial>>,
 }
 
 /// The state of one climb.
@@ -46,42 +47,54 @@ pub(super) struct Climb {
 
 impl<'a> Hill<'a> {
     pub(super) fn new(data: &'a Dataset, metric: &'a dyn Metric, seed: u64) -> Self {
-        Hill { metric, terrain: Terrain::new(data, metric), seed }
+        Hill { metric, terrain: Terrain::new(data, metric), seed, trials: Mutex::default() }
     }
 
-    /// Start number `start`. The first weights each feature by its correlation with the labels; the others
+    /// The first `count` starts. The very first weights each feature by its correlation with the labels; the others
     /// are random directions. (On OHSUMED, starts with the signs of the correlations ended neither higher nor
     /// lower.)
-    pub(super) fn start(&self, start: u64) -> Climb {
+    pub(super) fn starts(&self, count: u64) -> Vec<Climb> {
+        let mut climbs: Vec<Climb> = (0..count).map(|start| self.start(start)).collect();
+        self.settle(&mut climbs.iter_mut().collect::<Vec<_>>());
+        climbs
+    }
+
+    fn start(&self, start: u64) -> Climb {
         let mut random = rng::stream(self.seed, &[START_STREAM, start]);
         let mut weight = |c: usize| match self.terrain.scales[c] {
             0.0 => 0.0,
             scale if start == 0 => self.terrain.correlations[c] / scale,
             scale => random.random_range(-1.0..1.0) / scale,
         };
-        let mut climb = Climb {
+        Climb {
             start,
             weights: (0..self.terrain.data.width()).map(&mut weight).collect(),
             scores: vec![0.0; self.terrain.data.len()],
             values: vec![0.0; self.terrain.data.query_count()],
             height: 0.0,
             length: 0.0,
-        };
-        self.settle(&mut climb);
-        climb
+        }
     }
 
-    /// One pass over all coordinates in a random order, unless asked to stop.
-    pub(super) fn pass(&self, climb: &mut Climb, pass: u64, learner: &CoordinateAscent, stop: &Stop) {
-        let mut varying = Varying::default();
-        for column in self.order(climb.start, pass) {
+    /// One pass of every climb over all coordinates, each in a random order of its own, unless asked to stop. The climbs
+    /// move side by side, so that the gains of all come from one sum over the queries.
+    pub(super) fn pass(&self, climbs: &mut [&mut Climb], pass: u64, learner: &CoordinateAscent, stop: &Stop) {
+        let orders: Vec<Vec<usize>> = climbs.iter().map(|climb| self.order(climb.start, pass)).collect();
+        let mut room: Vec<Varying> = climbs.iter().map(|_| Varying::default()).collect();
+        for place in 0..self.terrain.varying_columns().len() {
             if stop.requested() {
                 break;
             }
-            self.terrain.varying(column, &mut varying);
-            self.move_along(climb, column, &varying, learner);
+            let planned = climbs.iter().zip(&orders).zip(room);
+            let moves: Vec<Move> = parallel::map(planned, |((climb, order), varying)| {
+                self.plan(climb, order[place], varying, learner)
+            });
+            let gains = self.gains(climbs, &moves);
+            let climbing = climbs.iter_mut().zip(moves.iter().zip(&gains));
+            parallel::for_each(climbing, |(climb, (planned, gains))| self.make(climb, planned, gains));
+            room = moves.into_iter().map(|planned| planned.varying).collect();
         }
-        self.settle(climb);
+        self.settle(climbs);
     }
 
     /// The columns that vary, in the order of this pass.
@@ -91,57 +104,68 @@ impl<'a> Hill<'a> {
         order
     }
 
-    /// Changes one weight by the best of the candidate steps, if any improves the metric.
-    fn move_along(&self, climb: &mut Climb, column: usize, varying: &Varying, learner: &CoordinateAscent) {
-        let scale = self.terrain.scales[column];
-        let unit = if climb.length > 0.0 { climb.length } else { 1.0 } / scale;
-        let steps = learner.steps_from(climb.weights[column], unit);
-        let Some(step) = best_step(&steps, &self.gains(climb, varying, &steps)) else {
+    /// The candidate changes of one weight. `varying` is reusable memory.
+    fn plan(&self, climb: &Climb, column: usize, mut varying: Varying, learner: &CoordinateAscent) -> Move {
+        self.terrain.varying(column, &mut varying);
+        let unit = if climb.length > 0.0 { climb.length } else { 1.0 } / self.terrain.scales[column];
+        Move { column, varying, steps: learner.steps_from(climb.weights[column], unit) }
+    }
+
+    /// Changes the weight by the best of the candidate steps, if any improves the metric.
+    fn make(&self, climb: &mut Climb, planned: &Move, gains: &[f64]) {
+        let Move { column, varying, steps } = planned;
+        let Some(step) = best_step(steps, gains) else {
             return;
         };
-        let values = self.map_chunks(varying, |trial, chunk| {
-            chunk.iter().map(|&at| trial.value(self, climb, varying, at, step)).collect::<Vec<_>>()
+        let values = parallel::map_with(&varying.queries, Trial::default, |trial, &at| {
+            trial.value(self, climb, varying, at, step)
         });
-        for (&(q, _), value) in varying.queries.iter().zip(values.into_iter().flatten()) {
+        for (&(q, _), value) in varying.queries.iter().zip(values) {
             climb.values[q] = value;
         }
         varying.add_to(&mut climb.scores, self.terrain.data, step);
-        let before = climb.weights[column];
-        climb.weights[column] += step;
-        climb.length += (climb.weights[column].abs() - before.abs()) * scale;
+        let before = climb.weights[*column];
+        climb.weights[*column] += step;
+        climb.length += (climb.weights[*column].abs() - before.abs()) * self.terrain.scales[*column];
     }
 
-    /// The gain in the mean for each step.
-    fn gains(&self, climb: &Climb, varying: &Varying, steps: &[f64]) -> Vec<f64> {
-        let chunks = self.map_chunks(varying, |trial, chunk| {
-            let mut gains = vec![0.0; steps.len()];
-            for &at in chunk {
-                for (gain, &step) in gains.iter_mut().zip(steps) {
-                    let value = trial.value(self, climb, varying, at, step);
-                    *gain += self.terrain.shares[at.0] * (value - climb.values[at.0]);
-                }
-            }
+    /// The gain in the mean of each climb for each of its steps.
+    fn gains(&self, climbs: &[&mut Climb], moves: &[Move]) -> Vec<Vec<f64>> {
+        let trials = || self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+        self.terrain.data.total(|queries| {
+            let mut trial = trials().pop().unwrap_or_default();
+            let pairs = climbs.iter().zip(moves);
+            let gains = pairs.map(|(climb, planned)| self.gains_in(&queries, climb, planned, &mut trial));
+            let gains = gains.collect::<Vec<_>>();
+            trials().push(trial);
             gains
-        });
-        let mut total = vec![0.0; steps.len()];
-        for chunk in chunks {
-            total.iter_mut().zip(chunk).for_each(|(t, g)| *t += g);
-        }
-        total
+        })
     }
 
-    /// Runs `work` on fixed chunks of the varying queries and returns the results in order.
-    fn map_chunks<T: Send>(
-        &self,
-        varying: &Varying,
-        work: impl Fn(&mut Trial, &[(usize, usize)]) -> T + Sync + Send,
-    ) -> Vec<T> {
-        parallel::map_with(varying.queries.chunks(QUERIES_PER_CHUNK), Trial::default, work)
+    /// The terms of some adjacent queries in the gain for each step.
+    fn gains_in(&self, queries: &Range<usize>, climb: &Climb, planned: &Move, trial: &mut Trial) -> Vec<f64> {
+        let Move { varying, steps, .. } = planned;
+        let mut gains = vec![0.0; steps.len()];
+        for &at in varying.within(queries) {
+            for (gain, &step) in gains.iter_mut().zip(steps) {
+                let value = trial.value(self, climb, varying, at, step);
+                *gain += self.terrain.shares[at.0] * (value - climb.values[at.0]);
+            }
+        }
+        gains
     }
 
     /// Scales the absolute sum of the weights to 1 and recomputes scores, values and height from them, so
     /// that the reported value is that of the model itself, without the rounding errors of many small steps.
-    fn settle(&self, climb: &mut Climb) {
+    fn settle(&self, climbs: &mut [&mut Climb]) {
+        parallel::for_each(climbs.iter_mut(), |climb| self.recompute(climb));
+        let values: Vec<&[f64]> = climbs.iter().map(|climb| climb.values.as_slice()).collect();
+        let heights = self.terrain.means(&values);
+        climbs.iter_mut().zip(heights).for_each(|(climb, height)| climb.height = height);
+    }
+
+    /// Everything but the height.
+    fn recompute(&self, climb: &mut Climb) {
         normalise(&mut climb.weights);
         climb.length = climb.weights.iter().zip(&self.terrain.scales).map(|(w, s)| w.abs() * s).sum();
         let (weights, mut rest) = (&climb.weights, climb.scores.as_mut_slice());
@@ -157,8 +181,14 @@ impl<'a> Hill<'a> {
                 query.dot(weights, scores);
                 self.metric.value_of_scores(query.labels(), scores, sorter).unwrap_or(0.0)
             });
-        climb.height = self.terrain.mean(&climb.values);
     }
+}
+
+/// The next coordinate of a climb, where it varies, and the candidate changes of its weight.
+struct Move {
+    column: usize,
+    varying: Varying,
+    steps: Vec<f64>,
 }
 
 /// Buffers for trying steps.

@@ -85,11 +85,11 @@ fn partial_updates_match_full_recomputation_and_the_metric_never_falls() {
         });
         let metric = ndcg();
         let hill = Hill::new(&data, &*metric, seed);
-        let mut climb = hill.start(0);
+        let mut climb = hill.starts(1).remove(0);
         let plain = plain_passes(&data, &hill, &climb, &learner, 3);
         let mut heights = vec![climb.height];
         for pass in 0..3 {
-            hill.pass(&mut climb, pass, &learner, &Stop::default());
+            hill.pass(&mut [&mut climb], pass, &learner, &Stop::default());
             heights.push(climb.height);
         }
         assert_near(&climb.weights, &plain);

@@ -2,6 +2,7 @@
 //! second derivative, by truncated Newton steps.
 
 use super::{LinearParameters, RegularizationPath};
+use crate::error::{Error, Result};
 use crate::learners::{Fitted, Task};
 use crate::losses::{QueryLoss, SecondOrder};
 use crate::models::{Model, Outcome, Record};
@@ -15,6 +16,8 @@ const CERTAIN: f64 = 1e-6;
 
 /// With more features than this, every query of many gets cutting planes of its own.
 const MANY_FEATURES: usize = 1000;
+/// With so few queries, the problem of all planes is best solved as a whole.
+const FEW_QUERIES: usize = 16;
 
 /// Fits the linear model of a convex loss by cutting planes.
 pub(super) fn fit(
@@ -22,8 +25,8 @@ pub(super) fn fit(
     linear: &LinearParameters,
     task: &Task<'_>,
     watch: &mut dyn Watch,
-) -> Fitted {
-    fits(&linear.risk(loss, task), &[linear.c], linear, watch).remove(0)
+) -> Result<Fitted> {
+    Ok(fits(&linear.risk(loss, task), &[linear.c], linear, watch)?.remove(0))
 }
 
 /// The linear models for each C in turn, each starting from the cutting planes of those before.
@@ -33,11 +36,11 @@ pub(super) fn fit_path(
     linear: &LinearParameters,
     task: &Task<'_>,
     watch: &mut dyn Watch,
-) -> RegularizationPath {
+) -> Result<RegularizationPath> {
     let risk = linear.risk(loss, task);
     let zero = vec![0.0; risk.dim()];
     let loss_of_zero = risk.value_and_gradient(&zero, &mut zero.clone());
-    RegularizationPath { loss_of_zero, fits: fits(&risk, cs, linear, watch) }
+    Ok(RegularizationPath { loss_of_zero, fits: fits(&risk, cs, linear, watch)? })
 }
 
 /// One fit per C. If a stop was requested, the last fit is the interrupted one.
@@ -46,8 +49,8 @@ fn fits<L: QueryLoss>(
     cs: &[f64],
     linear: &LinearParameters,
     watch: &mut dyn Watch,
-) -> Vec<Fitted> {
-    let mut planes = Planes::under(risk);
+) -> Result<Vec<Fitted>> {
+    let mut planes = Planes::under(risk)?;
     let mut fits = Vec::with_capacity(cs.len());
     for &c in cs {
         let linear = LinearParameters { c, ..linear.clone() };
@@ -59,7 +62,7 @@ fn fits<L: QueryLoss>(
             break;
         }
     }
-    fits
+    Ok(fits)
 }
 
 /// The cutting planes of the method that suits the number of features.
@@ -72,11 +75,16 @@ enum Planes {
 }
 
 impl Planes {
-    fn under<L: QueryLoss>(risk: &LinearRisk<'_, L>) -> Planes {
-        // With few queries each is a piece of its own, and the problem of all planes is best solved as a whole.
-        match risk.dim() > MANY_FEATURES && risk.used() > risk.terms() {
-            true => Planes::OfQueries(QueryPlanes::under(risk)),
-            false => Planes::OfPieces(CuttingPlanes::under(risk)),
+    fn under<L: QueryLoss>(risk: &LinearRisk<'_, L>) -> Result<Planes> {
+        match risk.dim() > MANY_FEATURES && risk.used() > FEW_QUERIES {
+            true if risk.is_divided() => Err(Error::parameter(format!(
+                "a linear max-margin model of more than {MANY_FEATURES} features is optimised query by query, which \
+                 cannot be divided among workers, and there are {} features; use scorer trees, a smooth loss such as \
+                 list-net, fewer features, or one machine",
+                risk.dim()
+            ))),
+            true => Ok(Planes::OfQueries(QueryPlanes::under(risk))),
+            false => Ok(Planes::OfPieces(CuttingPlanes::under(risk))),
         }
     }
 
@@ -172,7 +180,7 @@ mod tests {
             let values = (0..2 * queries * width).map(|i| (i % 7) as f32).collect();
             let labels = (0..2 * queries).map(|i| (i % 2) as f32).collect();
             let data = Dataset::dense(values, width, labels, &vec![2; queries]).unwrap();
-            let planes = Planes::under(&LinearRisk::new(&data, PairHinge::default(), 1));
+            let planes = Planes::under(&LinearRisk::new(&data, PairHinge::default(), 1)).unwrap();
             assert_eq!(
                 matches!(planes, Planes::OfQueries(_)),
                 of_queries,

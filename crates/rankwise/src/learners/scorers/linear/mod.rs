@@ -63,20 +63,21 @@ impl LinearParameters {
         reorderings: u64,
         task: &Task<'_>,
         watch: &mut dyn Watch,
-    ) -> Fitted {
+    ) -> Result<Fitted> {
         loss.set_stop(watch.stop());
-        match loss {
-            LossKind::Convex(loss) => certified::fit(loss, self, task, watch),
+        Ok(match loss {
+            LossKind::Convex(loss) => certified::fit(loss, self, task, watch)?,
             LossKind::SecondOrder(loss) => certified::fit_by_newton(loss, self, task, watch),
             LossKind::Smooth(loss) => smooth::fit_convex(loss, self, task, watch),
             LossKind::NonConvex(loss) => smooth::fit_non_convex(loss, self, task, watch),
             LossKind::Lambda(loss) => smooth::fit_reweighted(loss, reorderings, self, task, watch),
-        }
+        })
     }
 }
 
 impl<L: LossSource + ?Sized> LossScorer<L> for LinearParameters {
     const KIND: ScorerKind = ScorerKind::Linear;
+    const DISTRIBUTES: bool = true;
 
     fn check(&self, _: &L) -> Result<()> {
         LinearParameters::check(self)
@@ -84,7 +85,7 @@ impl<L: LossSource + ?Sized> LossScorer<L> for LinearParameters {
 
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
         let reorderings = LambdaLinearParameters::default().reorderings;
-        Ok(self.minimize(loss.make_loss(task.train)?, reorderings, task, watch))
+        self.minimize(loss.make_loss(task.train)?, reorderings, task, watch)
     }
 
     fn path(
@@ -96,7 +97,7 @@ impl<L: LossSource + ?Sized> LossScorer<L> for LinearParameters {
     ) -> Result<Option<RegularizationPath>> {
         cs.iter().try_for_each(|&c| check_above_zero("c", c))?;
         Ok(match loss.make_loss(task.train)? {
-            LossKind::Convex(loss) => Some(certified::fit_path(loss, cs, self, task, watch)),
+            LossKind::Convex(loss) => Some(certified::fit_path(loss, cs, self, task, watch)?),
             _ => None,
         })
     }
@@ -122,6 +123,7 @@ impl Default for LambdaLinearParameters {
 
 impl<L: LossSource + ?Sized> LossScorer<L> for LambdaLinearParameters {
     const KIND: ScorerKind = ScorerKind::Linear;
+    const DISTRIBUTES: bool = true;
 
     fn check(&self, _: &L) -> Result<()> {
         check_at_least("reorderings", self.reorderings, 1)?;
@@ -129,7 +131,7 @@ impl<L: LossSource + ?Sized> LossScorer<L> for LambdaLinearParameters {
     }
 
     fn fit(&self, loss: &L, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Fitted> {
-        Ok(self.linear.minimize(loss.make_loss(task.train)?, self.reorderings, task, watch))
+        self.linear.minimize(loss.make_loss(task.train)?, self.reorderings, task, watch)
     }
 }
 

@@ -8,7 +8,7 @@
 use super::LinearParameters;
 use crate::learners::validation::mean_metric;
 use crate::learners::{Fitted, Task};
-use crate::losses::listwise::ListNet;
+use crate::losses::listwise::{ListNet, WeightedSoftmax};
 use crate::losses::{QueryLoss, Reweighted};
 use crate::models::{Model, Outcome, Record};
 use crate::solvers::{Lbfgs, LbfgsFit, LinearRisk, Objective, Regularized, Termination};
@@ -170,7 +170,11 @@ fn value_and_norm<L: Reweighted>(
 
 /// Weights near the minimum of ListNet's risk, and the iterations they took; at most half of those allowed.
 fn warm_start(linear: &LinearParameters, task: &Task<'_>, watch: &mut dyn Watch) -> (Vec<f64>, u64) {
-    let risk = linear.risk(ListNet, task);
+    let loss: Box<dyn QueryLoss> = match task.train.click_labels() {
+        None => Box::new(ListNet),
+        Some(_) => Box::new(WeightedSoftmax),
+    };
+    let risk = linear.risk(loss, task);
     let objective = Regularized { risk: &risk, c: linear.c };
     let rough = Lbfgs { tolerance: ROUGH, rounds: linear.iterations / 2, ..Lbfgs::default() };
     let fit = rough.minimize(&objective, vec![0.0; risk.dim()], watch);

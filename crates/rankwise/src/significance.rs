@@ -216,7 +216,7 @@ fn add_resample(by_query: &[f64], queries: usize, sums: &mut [f64], random: &mut
 
 /// The middle `confidence` of the values, interpolating between neighbours; both ends count from their own side, so
 /// that negating the values mirrors the interval exactly.
-fn percentile_interval(mut values: Vec<f64>, confidence: f64) -> ConfidenceInterval {
+pub(crate) fn percentile_interval(mut values: Vec<f64>, confidence: f64) -> ConfidenceInterval {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len() - 1;
     let place = last as f64 * (1.0 - confidence) / 2.0;

@@ -1,0 +1,219 @@
+//! `serve` as operators run it: started, asked, killed and started again.
+
+use crate::place::{BINARY, Place};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+const TOKEN: &str = "a-token-of-the-tests-0123456789";
+
+/// A server in a process of its own.
+struct Served {
+    process: Child,
+    address: String,
+    /// What it said before it listened.
+    notes: String,
+}
+
+impl Served {
+    fn start(place: &Place, arguments: &str) -> Served {
+        let mut process = Command::new(BINARY)
+            .arg("serve")
+            .args(arguments.split_whitespace())
+            .args(["--listen", "127.0.0.1:0", "--token-file", "token"])
+            .current_dir(place.directory())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut notes = String::new();
+        let address = loop {
+            let line = lines.next().unwrap_or_else(|| panic!("the server ended: {notes}")).unwrap();
+            if let Some((_, address)) = line.split_once("listening on http://") {
+                break address.to_owned();
+            }
+            notes += &line;
+        };
+        // What it says later must not fill a pipe.
+        std::thread::spawn(move || lines.count());
+        Served { process, address, notes }
+    }
+
+    /// The status and the body of an answer; nothing if the connection ended.
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+        let body = body.to_string();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, serde_json::from_str(body).ok()?))
+    }
+
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    let documents: String = (0..30)
+        .map(|id| format!("{{\"id\": \"d{id}\", \"title\": \"time sharing {id}\", \"body\": \"a system of {id} users\"}}\n"))
+        .collect();
+    place.write("docs.jsonl", documents);
+    place.write("q.tsv", "q1\ttime sharing\nq2\tsystem\n");
+    place.write("token", format!("{TOKEN}\n"));
+    place.ok("index docs.jsonl -o docs.idx");
+    place
+}
+
+/// What clients were told is safe.
+#[derive(Default)]
+struct Acknowledged {
+    clicks: HashSet<(String, String)>,
+    judgments: HashSet<(String, String)>,
+}
+
+/// Searches, clicks and judges until the server is gone.
+fn use_server(server: &Served, worker: usize, run: usize, acknowledged: &Mutex<Acknowledged>) -> Option<()> {
+    for number in 0.. {
+        let (_, answer) = server.ask("GET", "/search?q=time+sharing+system&k=5", &json!({}))?;
+        let session = answer["session"].as_str()?.to_owned();
+        let document = answer["hits"][number % 5]["id"].as_str()?.to_owned();
+        let click = json!({ "session": session, "clicks": [{ "doc": document }] });
+        if server.ask("POST", "/feedback", &click)?.0 == 200 {
+            acknowledged.lock().unwrap().clicks.insert((session, document.clone()));
+        }
+        let judge = format!("judge {run} {worker} {number}");
+        let judgment = json!({ "query": "q1", "document": document, "judge": judge, "grade": 1 });
+        if server.ask("POST", "/judgments", &judgment)?.0 == 201 {
+            acknowledged.lock().unwrap().judgments.insert((judge, document));
+        }
+    }
+    Some(())
+}
+
+/// Whenever the server is killed, everything that was acknowledged is in the files, and it starts again.
+/// `RANKWISE_KILLS=100` makes it a long test.
+#[test]
+fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
+    let kills = std::env::var("RANKWISE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(4);
+    let place = place();
+    let arguments = "docs.idx --log clicks.jsonl --judgments judgments.csv --queries q.tsv";
+    let acknowledged = Mutex::new(Acknowledged::default());
+    for run in 0..kills {
+        let server = Served::start(&place, arguments);
+        // The moments are spread over the first half second.
+        let moment = Duration::from_millis(20 + (run as u64 * 7919) % 480);
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let (server, acknowledged) = (&server, &acknowledged);
+                scope.spawn(move || use_server(server, worker, run, acknowledged));
+            }
+            std::thread::sleep(moment);
+            let killed =
+                Command::new("kill").args(["-9", &server.process.id().to_string()]).status().unwrap();
+            assert!(killed.success());
+        });
+        server.kill();
+    }
+    Served::start(&place, arguments).kill();
+    let Acknowledged { clicks, judgments } = acknowledged.into_inner().unwrap();
+    assert!(clicks.len() > kills && judgments.len() > kills, "{} {}", clicks.len(), judgments.len());
+    let mut logged = HashSet::new();
+    let mut log = rankwise::clicks::LogReader::open(&place.path("clicks.jsonl")).unwrap();
+    for session in log.by_ref() {
+        let session = session.unwrap();
+        logged.extend(session.clicks.into_iter().map(|click| (session.id.clone(), click.doc)));
+    }
+    assert!(log.report().problems.is_empty(), "{}", log.report());
+    assert!(clicks.is_subset(&logged), "{:?}", clicks.difference(&logged).next());
+    let table = rankwise::labels::JudgmentColumns::default();
+    let table = rankwise::labels::Judgments::read(&place.path("judgments.csv"), &table).unwrap();
+    let judged =
+        table.all().iter().map(|judgment| (judgment.judge.clone(), judgment.document.clone())).collect();
+    assert!(judgments.is_subset(&judged), "{:?}", judgments.difference(&judged).next());
+}
+
+#[test]
+fn a_torn_line_is_cut_off_with_a_message() {
+    let place = place();
+    let arguments = "docs.idx --log clicks.jsonl --judgments judgments.csv";
+    let server = Served::start(&place, arguments);
+    server.ask("GET", "/search?q=time", &json!({})).unwrap();
+    let judgment = json!({ "query": "q1", "document": "d1", "judge": "ann", "grade": 1 });
+    assert_eq!(server.ask("POST", "/judgments", &judgment).unwrap().0, 201);
+    server.kill();
+    for name in ["clicks.jsonl", "judgments.csv"] {
+        place.write(name, format!("{}{}", place.read(name), &place.read(name)[..20]));
+    }
+    let server = Served::start(&place, arguments);
+    assert_eq!(
+        server.notes.matches("were not written completely, and were cut off").count(),
+        2,
+        "{}",
+        server.notes
+    );
+    assert!(!server.notes.contains(TOKEN));
+    server.kill();
+    assert!(place.read("clicks.jsonl").ends_with("}\n"));
+    assert_eq!(place.read("judgments.csv").lines().count(), 2);
+}
+
+#[test]
+fn what_cannot_be_served_is_said_before_anything_listens() {
+    let place = place();
+    for (arguments, part) in [
+        ("serve docs.idx --listen 0.0.0.0:0", "token"),
+        ("serve docs.idx --model prod", "as in prod=model.json"),
+        ("serve docs.idx --default learned", "learned"),
+        ("serve docs.idx --split bm25=50", "100 %"),
+        ("serve docs.idx --interleave bm25,bm25 --log c.jsonl", "cannot be interleaved with itself"),
+        ("serve docs.idx --interleave bm25,next", "--log"),
+        ("serve docs.idx --model bm25=docs.jsonl", "bm25"),
+        ("serve missing.idx", "cannot open the index missing.idx"),
+        ("serve docs.idx --queries q.tsv", "--judgments"),
+    ] {
+        let error = place.fails(arguments);
+        assert!(error.contains(part), "{arguments}: {error}");
+    }
+    place.write("short", "abc\n");
+    assert!(place.fails("serve docs.idx --token-file short").contains("at least 16 characters"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_token_file_is_made_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place();
+    std::fs::remove_file(place.path("token")).unwrap();
+    Served::start(&place, "docs.idx").kill();
+    assert_eq!(place.read("token").trim().len(), 64);
+    let mode = std::fs::metadata(place.path("token")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_request_to_end_is_followed() {
+    let place = place();
+    let mut server = Served::start(&place, "docs.idx --log clicks.jsonl");
+    server.ask("GET", "/search?q=time", &json!({})).unwrap();
+    let id = server.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(server.process.wait().unwrap().success());
+    assert_eq!(place.read("clicks.jsonl").lines().count(), 1);
+}

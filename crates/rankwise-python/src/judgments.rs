@@ -1,0 +1,142 @@
+//! Judgments of people: `rankwise.labels`.
+
+use crate::convert::to_python;
+use crate::errors::exception;
+use crate::work;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rankwise::labels::{
+    self, Agreement, AgreementOptions, DawidSkene, DawidSkeneOptions, Judgment, JudgmentColumns, MergeRule,
+    Merged,
+};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Judgments, at most one for each query, document and judge.
+#[pyclass(frozen, module = "rankwise._rankwise", name = "Judgments", skip_from_py_object)]
+pub(crate) struct Judgments(labels::Judgments);
+
+#[pymethods]
+impl Judgments {
+    /// Reads tables. `columns` has the names of the columns query, document, judge and grade; `None` for the usual ones.
+    #[staticmethod]
+    fn read(py: Python<'_>, paths: Vec<PathBuf>, columns: [Option<String>; 4]) -> PyResult<Judgments> {
+        let [query, document, judge, grade] = columns;
+        let columns = JudgmentColumns { query, document, judge, grade, ..JudgmentColumns::default() };
+        let read = || labels::Judgments::read_all(&paths, &columns);
+        Ok(Judgments(py.detach(read).map_err(exception)?))
+    }
+
+    /// From rows of query, document, judge, grade, note and time.
+    #[staticmethod]
+    #[expect(clippy::type_complexity, reason = "a row of Python")]
+    fn of_rows(
+        rows: Vec<(String, String, String, f64, Option<String>, Option<String>)>,
+    ) -> PyResult<Judgments> {
+        let mut judgments = labels::Judgments::default();
+        for (query, document, judge, grade, note, time) in rows {
+            let judgment = Judgment { query, document, judge, grade, note, time };
+            judgments.push(judgment).map_err(exception)?;
+        }
+        Ok(Judgments(judgments))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.all().len()
+    }
+
+    #[getter]
+    fn replaced(&self) -> usize {
+        self.0.replaced()
+    }
+
+    #[getter]
+    fn without_grade(&self) -> usize {
+        self.0.without_grade()
+    }
+
+    /// All judgments, as dictionaries.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &json!(self.0.all()))
+    }
+
+    fn write(&self, path: PathBuf) -> PyResult<()> {
+        self.0.write(&path).map_err(exception)
+    }
+
+    fn agreement<'py>(
+        &self,
+        py: Python<'py>,
+        resamples: usize,
+        confidence: f64,
+        seed: u64,
+        n_jobs: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = AgreementOptions { resamples, confidence, seed };
+        let found = work::unattended(py, n_jobs, || Agreement::new(&self.0, &options))?;
+        to_python(py, &json!(found.map_err(exception)?))
+    }
+
+    /// The labels, and the model of Dawid and Skene if that is the rule.
+    fn merge<'py>(
+        &self,
+        py: Python<'py>,
+        rule: &str,
+        iterations: usize,
+    ) -> PyResult<(MergedLabels, Bound<'py, PyAny>)> {
+        let rule = MergeRule::named(rule).map_err(exception)?;
+        if rule != MergeRule::DawidSkene {
+            return Ok((MergedLabels(self.0.merge(rule)), py.None().into_bound(py)));
+        }
+        let options = DawidSkeneOptions { iterations, ..DawidSkeneOptions::default() };
+        let model = py.detach(|| DawidSkene::fit(&self.0, &options));
+        let mut described = json!(model);
+        if let Value::Object(entries) = &mut described {
+            entries.remove("merged");
+        }
+        Ok((MergedLabels(model.merged), to_python(py, &described)?))
+    }
+}
+
+/// One label per document.
+#[pyclass(frozen, module = "rankwise._rankwise", name = "MergedLabels", skip_from_py_object)]
+pub(crate) struct MergedLabels(Merged);
+
+#[pymethods]
+impl MergedLabels {
+    #[getter]
+    fn tied(&self) -> usize {
+        self.0.tied
+    }
+
+    /// All labels, as dictionaries.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &json!(self.0.labels))
+    }
+
+    fn rounded(&self) -> MergedLabels {
+        MergedLabels(self.0.clone().rounded())
+    }
+
+    /// As qrels: a dictionary of dictionaries of whole numbers.
+    fn qrels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for topic in self.0.qrels().map_err(exception)?.topics {
+            let documents = PyDict::new(py);
+            for (document, grade) in topic.documents.iter().zip(&topic.values) {
+                documents.set_item(document, grade)?;
+            }
+            found.set_item(topic.id, documents)?;
+        }
+        Ok(found)
+    }
+
+    /// Writes a table, or qrels.
+    fn write(&self, path: PathBuf, table: bool) -> PyResult<()> {
+        let written = match table {
+            true => self.0.write(&path),
+            false => self.0.qrels().and_then(|qrels| qrels.write(&path)),
+        };
+        written.map_err(exception)
+    }
+}

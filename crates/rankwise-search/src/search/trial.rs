@@ -1,0 +1,51 @@
+//! Whether a learner ranks candidates better than BM25 does.
+
+use rankwise::data::Dataset;
+use rankwise::experiment::{Comparison, ComparisonOptions, CrossFold, cross_validate};
+use rankwise::metrics::{Conventions, evaluate, parse_list};
+use rankwise::recipe::Trainer;
+use rankwise::watch::Stop;
+use rankwise::{Error, Result};
+
+/// A comparison of a learner with BM25, on queries that its models have not seen.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// BM25 is the first system and the baseline, the learner the second; one comparison for each metric.
+    pub comparisons: Vec<Comparison>,
+    /// The scores of all candidates by models that were trained without their queries. Those of different folds are on
+    /// different scales.
+    pub scores: Vec<f64>,
+}
+
+/// Compares a learner with the order of BM25 by cross-validation over folds of queries. The data are the candidates of
+/// queries, in the order of BM25, as an extraction makes them. `done` is called after each fold.
+pub fn against_bm25(
+    trainer: &Trainer,
+    data: &Dataset,
+    metrics: &str,
+    folds: usize,
+    seed: u64,
+    done: &(dyn Fn() + Sync),
+) -> Result<Trial> {
+    let metrics = parse_list(metrics, &Conventions::default())?;
+    let folds = CrossFold::equal(data.query_count(), folds, seed)?;
+    let found = cross_validate(trainer, data, &folds, &metrics, &Stop::default(), &|_, _| done())?;
+    let mut scores = vec![f64::NAN; data.len()];
+    for (fold, result) in folds.iter().zip(&found.folds) {
+        let mut rest = result.scores.as_slice();
+        for &query in &fold.test {
+            let range = data.query(query).range();
+            let (own, others) = rest.split_at(range.len());
+            scores[range].copy_from_slice(own);
+            rest = others;
+        }
+    }
+    if scores.iter().any(|score| score.is_nan()) {
+        return Err(Error::data("a fold has no score for some of its documents"));
+    }
+    let bm25: Vec<f64> = data.queries().flat_map(|query| (0..query.len()).map(|at| -(at as f64))).collect();
+    let evaluations = [evaluate(data, &bm25, &metrics)?, evaluate(data, &scores, &metrics)?];
+    let names = ["BM25".to_owned(), trainer.learner().to_owned()];
+    let options = ComparisonOptions { baseline: Some(0), seed, ..ComparisonOptions::default() };
+    Ok(Trial { comparisons: Comparison::by_metric(&names, &evaluations, &options)?, scores })
+}

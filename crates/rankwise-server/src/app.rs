@@ -1,0 +1,159 @@
+//! All that requests share.
+
+use crate::catalogue::{self, Models, Searchable};
+use crate::counters::{Counters, RouteCounters, count};
+use crate::judging::Judging;
+use crate::pool::Pool;
+use crate::sessions::ClickLog;
+use crate::settings::Settings;
+use crate::tokens::Tokens;
+use crate::traffic;
+use rankwise::clicks::Session;
+use rankwise::{Error, Result};
+use rankwise_search::Index;
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use tokio::sync::Mutex;
+
+/// All that requests share.
+pub(crate) struct App {
+    pub(crate) settings: Settings,
+    pub(crate) models: Models,
+    pub(crate) pool: Pool,
+    pub(crate) tokens: Tokens,
+    /// The log of what is shown and clicked.
+    pub(crate) clicks: Option<ClickLog>,
+    pub(crate) judging: Option<Judging>,
+    /// The leaderboard, and the revisions of models and judgments that it is of.
+    pub(crate) leaderboard: Mutex<Option<((u64, u64), Value)>>,
+    /// Held while a model is sent and loaded.
+    pub(crate) uploading: Mutex<()>,
+    pub(crate) counters: Arc<Counters>,
+    /// The names of all routes, and their counts.
+    pub(crate) routes: Vec<(String, RouteCounters)>,
+    pub(crate) started: Instant,
+    /// What was noticed at the start, a sentence each.
+    pub(crate) notes: Vec<String>,
+    /// Whether the server is about to end.
+    pub(crate) draining: AtomicBool,
+}
+
+impl App {
+    /// Reads everything that the settings name, and checks it.
+    pub(crate) fn start(settings: Settings, routes: impl Iterator<Item = String>) -> Result<App> {
+        check(&settings)?;
+        let tokens = Tokens::new(settings.admin_tokens.clone(), settings.judge_tokens.clone())?;
+        let models = Models::new(searchable(&settings)?);
+        for (name, path) in &settings.models {
+            catalogue::load(&models, name, path)?;
+        }
+        let default = settings.default.as_ref().or(settings.models.first().map(|(name, _)| name));
+        if let Some(name) = default {
+            models.promote(name).map_err(|problem| Error::parameter(problem.detail))?;
+        }
+        traffic::check(&settings, &models.now())?;
+        let mut notes = Vec::new();
+        let clicks =
+            settings.log.as_ref().map(|path| ClickLog::open(path, settings.durability)).transpose()?;
+        let clicks = clicks.map(|(log, more)| {
+            notes.extend(more);
+            log
+        });
+        let judging = settings.judgments.as_ref().map(|path| Judging::open(path, &settings)).transpose()?;
+        let judging = judging.map(|(judging, more)| {
+            notes.extend(more);
+            judging
+        });
+        let pool =
+            Pool::start(settings.threads, settings.max_concurrent, settings.deadline).map_err(|error| {
+                Error::parameter(format!("cannot start {} threads: {error}", settings.threads))
+            })?;
+        Ok(App {
+            models,
+            pool,
+            tokens,
+            clicks,
+            judging,
+            leaderboard: Mutex::default(),
+            uploading: Mutex::default(),
+            counters: Arc::default(),
+            routes: routes.map(|name| (name, RouteCounters::default())).collect(),
+            started: Instant::now(),
+            notes,
+            draining: AtomicBool::new(false),
+            settings,
+        })
+    }
+}
+
+impl App {
+    /// Logs a list that is about to be shown. Returns the id of its session, if there is a log that can be written.
+    pub(crate) fn show(&self, session: Session) -> Option<String> {
+        let counters = Arc::clone(&self.counters);
+        let done = move |written| count(if written { &counters.sessions } else { &counters.unwritten });
+        self.clicks.as_ref()?.shown(session, done)
+    }
+
+    /// Does what follows from a change of models: the documents to judge are collected again.
+    pub(crate) fn changed(self: &Arc<Self>) {
+        count(&self.counters.swaps);
+        self.collect();
+    }
+
+    /// Collects the documents to judge on a thread of its own.
+    pub(crate) fn collect(self: &Arc<Self>) {
+        let app = Arc::clone(self);
+        if self.judging.is_some() && self.models.index().is_some() {
+            let work = move || {
+                if let Some(judging) = &app.judging
+                    && judging.collect(&app.models, app.settings.pool).is_err()
+                {
+                    count(&app.counters.failures);
+                }
+            };
+            // Without the thread, judges are told that the documents are being collected.
+            let _ = std::thread::Builder::new().name("collect".to_owned()).spawn(work);
+        }
+    }
+
+    /// Writes what waits, when there are no more requests.
+    pub(crate) fn close(&self) {
+        self.pool.close();
+        self.clicks.iter().for_each(ClickLog::close);
+        self.judging.iter().for_each(Judging::close);
+    }
+}
+
+fn check(settings: &Settings) -> Result<()> {
+    for (name, value) in [
+        ("threads", settings.threads),
+        ("max_body", settings.max_body),
+        ("max_rows", settings.max_rows),
+        ("max_concurrent", settings.max_concurrent),
+        ("depth", settings.depth),
+    ] {
+        if value == 0 {
+            return Err(Error::parameter(format!("`{name}` is 0; it must be at least 1")));
+        }
+    }
+    if !settings.listen.ip().is_loopback() && settings.admin_tokens.is_empty() {
+        return Err(Error::parameter(format!(
+            "{} can be reached from other machines, so the server needs a token for those who may write; give it a token \
+             file, or listen on 127.0.0.1",
+            settings.listen
+        )));
+    }
+    Ok(())
+}
+
+fn searchable(settings: &Settings) -> Result<Option<Searchable>> {
+    let Some(path) = &settings.index else { return Ok(None) };
+    let snapshot = Index::open(path)?.snapshot()?;
+    if snapshot.is_empty() {
+        return Err(Error::data(format!("the index {} has no documents", path.display())));
+    }
+    let Settings { bm25, depth, .. } = settings;
+    Ok(Some(Searchable { snapshot: Arc::new(snapshot), bm25: bm25.clone(), depth: *depth }))
+}

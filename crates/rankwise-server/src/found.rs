@@ -1,0 +1,110 @@
+//! What is said of documents that were found.
+
+use crate::problem::Answer;
+use rankwise_search::search::{Explained, Found, WhyNot};
+use rankwise_search::{Document, Query, Snapshot, Snippet, Snippets};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Characters of a snippet.
+const SNIPPET: usize = 240;
+
+/// A document in an answer.
+#[derive(Debug, Serialize)]
+pub(crate) struct Hit {
+    pub(crate) id: String,
+    pub(crate) rank: usize,
+    pub(crate) score: f64,
+    /// Missing where the retrieval is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bm25: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bm25_rank: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) by_model: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fields: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) snippet: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) explain: Option<Value>,
+}
+
+impl Hit {
+    /// A document with its score, and nothing else.
+    pub(crate) fn new(id: String, rank: usize, score: f64) -> Hit {
+        Hit {
+            id,
+            rank,
+            score,
+            bm25: None,
+            bm25_rank: None,
+            by_model: None,
+            fields: None,
+            snippet: None,
+            explain: None,
+        }
+    }
+
+    /// A document that a search has found.
+    pub(crate) fn found(found: &Found, rank: usize) -> Hit {
+        Hit {
+            bm25: Some(found.bm25),
+            bm25_rank: Some(found.bm25_rank),
+            by_model: Some(found.by_model),
+            ..Hit::new(found.id.clone(), rank, found.score)
+        }
+    }
+}
+
+/// The fields of a document, or those of them that were asked for.
+pub(crate) fn fields(document: &Document, wanted: Option<&[String]>) -> Map<String, Value> {
+    let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted.contains(name));
+    let fields = document.fields.iter().filter(|(name, _)| is_wanted(name));
+    fields.map(|(name, value)| (name.clone(), value.to_json())).collect()
+}
+
+/// What makes snippets of a query: of the second text field, which is the body if there is a title, or of the only one.
+pub(crate) fn snippets(snapshot: &Snapshot, query: &Query) -> Answer<Option<Snippets>> {
+    let texts: Vec<&str> = snapshot.schema().words().map(|(_, field)| field.name.as_str()).collect();
+    match texts.get(1).or(texts.first()) {
+        Some(field) => Ok(Some(snapshot.snippets(query, field, SNIPPET)?)),
+        None => Ok(None),
+    }
+}
+
+/// A snippet with its highlights, counted in characters, which all languages can count.
+pub(crate) fn snippet_as_json(snippet: &Snippet) -> Value {
+    let characters = |byte: usize| snippet.text[..byte].chars().count();
+    let ranges = snippet.highlights.iter().map(|range| [characters(range.start), characters(range.end)]);
+    json!({
+        "text": snippet.text,
+        "highlights": ranges.collect::<Vec<_>>(),
+        "cut_before": snippet.cut_before,
+        "cut_after": snippet.cut_after,
+    })
+}
+
+/// What a score is made of.
+pub(crate) fn explained_as_json(explained: &Explained) -> Value {
+    let features = explained.features.iter().map(|feature| {
+        json!({
+            "name": feature.name,
+            "value": (!feature.value.is_nan()).then_some(feature.value),
+            "contribution": feature.contribution,
+        })
+    });
+    json!({
+        "base": explained.base,
+        "base_name": explained.base_name,
+        "features": features.collect::<Vec<_>>(),
+    })
+}
+
+/// Why a document is not among the first, in numbers and in a sentence.
+pub(crate) fn why_not_as_json(why: &WhyNot, id: &str, k: usize) -> Value {
+    let mut value = why.to_json();
+    value["id"] = id.into();
+    value["sentence"] = why.in_words(id, k).into();
+    value
+}

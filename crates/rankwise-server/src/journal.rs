@@ -1,0 +1,234 @@
+//! A file that lines are appended to, each with a checksum, and that survives the end of the process at any moment.
+//!
+//! One thread writes. It takes all lines that wait, writes them at once, asks the system to put them on the disk if one of
+//! them needs that, and then tells those who wait. What could not be written is cut off again, so that the next line begins
+//! where a line ends.
+
+use rankwise::{Error, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// How many lines may wait to be written.
+const WAITING: usize = 1 << 16;
+
+/// How many bytes are written at once.
+const AT_ONCE: usize = 1 << 20;
+
+/// Why a line is not in the file, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotWritten(pub(crate) String);
+
+/// What became of a line.
+pub(crate) type Written = std::result::Result<(), NotWritten>;
+
+/// A line to append.
+pub(crate) struct Entry {
+    /// The line with its end.
+    pub(crate) line: Vec<u8>,
+    /// Whether it must be on the disk before `done` is called.
+    pub(crate) sync: bool,
+    /// Called by the thread that writes, in the order of the lines.
+    pub(crate) done: Box<dyn FnOnce(Written) + Send>,
+}
+
+/// A file that lines are appended to.
+pub(crate) struct Journal {
+    sender: Mutex<Option<SyncSender<Entry>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    failing: Arc<AtomicBool>,
+}
+
+/// A journal, and what was in the file.
+pub(crate) struct Opened {
+    pub(crate) journal: Journal,
+    /// The last whole lines, from the first line that begins within the bytes asked for.
+    pub(crate) lines: Vec<u8>,
+    /// What was noticed.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Journal {
+    /// Opens a file for appending, and reads its last `tail` bytes. A line that was not written completely is cut off:
+    /// one without an end, or a last line that `is_broken`.
+    pub(crate) fn open(path: &Path, tail: u64, is_broken: fn(&[u8]) -> bool) -> Result<Opened> {
+        let open = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let mut file = open.map_err(|error| Error::io("open", path, error))?;
+        if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
+            return Err(Error::parameter(format!(
+                "another server writes to {}; every server needs a file of its own",
+                path.display()
+            )));
+        }
+        let mut notes = Vec::new();
+        let lines = whole_lines(&mut file, path, tail, is_broken, &mut notes)
+            .map_err(|error| Error::io("read", path, error))?;
+        // A new file is not lost with the machine once its directory is on the disk.
+        if lines.is_empty()
+            && let Some(Ok(directory)) = path.parent().map(File::open)
+        {
+            let _ = directory.sync_all();
+        }
+        let (sender, receiver) = sync_channel(WAITING);
+        let failing = Arc::new(AtomicBool::new(false));
+        let writer = Writer { file, path: path.to_owned(), failing: Arc::clone(&failing), broken: None };
+        let thread =
+            std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(&receiver));
+        let thread = thread.map_err(|error| Error::io("start a thread that writes", path, error))?;
+        let journal = Journal { sender: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)), failing };
+        Ok(Opened { journal, lines, notes })
+    }
+
+    /// Appends a line. What becomes of it is told to its `done`, also if it does not even wait.
+    pub(crate) fn append(&self, entry: Entry) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let refused = match sender {
+            Some(sender) => sender.try_send(entry).err().map(|error| match error {
+                std::sync::mpsc::TrySendError::Full(entry) => (entry, "too many lines wait to be written"),
+                std::sync::mpsc::TrySendError::Disconnected(entry) => (entry, "the server is about to end"),
+            }),
+            None => Some((entry, "the server is about to end")),
+        };
+        if let Some((entry, why)) = refused {
+            (entry.done)(Err(NotWritten(why.to_owned())));
+        }
+    }
+
+    /// Whether the last attempt to write failed.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    /// Writes what waits, and ends.
+    pub(crate) fn close(&self) {
+        drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // The thread does not panic; if it did, there would be nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The file is free for others once its journal is gone.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The last lines of a file, after cutting off what was not written completely. The file ends with the last line.
+fn whole_lines(
+    file: &mut File,
+    path: &Path,
+    tail: u64,
+    is_broken: fn(&[u8]) -> bool,
+    notes: &mut Vec<String>,
+) -> io::Result<Vec<u8>> {
+    if !file.metadata()?.is_file() {
+        return Ok(Vec::new());
+    }
+    let length = file.seek(SeekFrom::End(0))?;
+    let start = length.saturating_sub(tail);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let mut end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    if end == 0 && start > 0 {
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            format!("it has no end of a line in its last {tail} bytes"),
+        ));
+    }
+    while end > 0 {
+        let begin = bytes[..end - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if !is_broken(&bytes[begin..end - 1]) {
+            break;
+        }
+        end = begin;
+    }
+    if end < bytes.len() {
+        file.set_len(start + end as u64)?;
+        file.sync_data()?;
+        notes.push(format!(
+            "{}: the last {} bytes were not written completely, and were cut off; nothing that was acknowledged is lost",
+            path.display(),
+            bytes.len() - end
+        ));
+        bytes.truncate(end);
+    }
+    if start > 0 {
+        let first = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        bytes.drain(..first);
+    }
+    Ok(bytes)
+}
+
+/// What the thread has.
+struct Writer {
+    file: File,
+    path: PathBuf,
+    failing: Arc<AtomicBool>,
+    /// Why nothing can be written any more.
+    broken: Option<String>,
+}
+
+impl Writer {
+    fn run(mut self, receiver: &Receiver<Entry>) {
+        let mut entries = Vec::new();
+        let mut text = Vec::new();
+        while let Ok(first) = receiver.recv() {
+            text.clear();
+            text.extend_from_slice(&first.line);
+            entries.push(first);
+            while text.len() < AT_ONCE
+                && let Ok(entry) = receiver.try_recv()
+            {
+                text.extend_from_slice(&entry.line);
+                entries.push(entry);
+            }
+            let written = self.write(&text, entries.iter().any(|entry| entry.sync));
+            self.failing.store(written.is_err(), Ordering::Relaxed);
+            entries.drain(..).for_each(|entry| (entry.done)(written.clone()));
+        }
+    }
+
+    /// Appends all of the text, or nothing.
+    fn write(&mut self, text: &[u8], sync: bool) -> Written {
+        if let Some(why) = &self.broken {
+            return Err(NotWritten(why.clone()));
+        }
+        let before = self.file.metadata().map(|metadata| metadata.is_file().then_some(metadata.len()));
+        let written =
+            before.and_then(|length| self.file.write_all(text).inspect_err(|_| self.cut_back(length)));
+        written.map_err(|error| self.not_written("write to", &error))?;
+        if sync && let Err(error) = self.file.sync_data() {
+            // What the system could not put on the disk it may have forgotten: another attempt could seem to succeed.
+            let failure = self.not_written("put on the disk what was written to", &error);
+            self.broken = Some(failure.0.clone());
+            return Err(failure);
+        }
+        Ok(())
+    }
+
+    /// Removes the part of a text that was written.
+    fn cut_back(&mut self, length: Option<u64>) {
+        if let Some(length) = length
+            && let Err(error) = self.file.set_len(length)
+        {
+            self.broken = Some(self.not_written("cut off an incomplete line of", &error).0);
+        }
+    }
+
+    fn not_written(&self, doing: &str, error: &io::Error) -> NotWritten {
+        NotWritten(format!("cannot {doing} {}: {error}", self.path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+// The models by the judgments so far.
+
+import { address } from "./address.js";
+import { intervalPlot, rangeOf } from "./chart.js";
+import { counted, element, formatDifference, formatInterval, formatP, formatPercent, formatValue, sentence, table, tag } from "./dom.js";
+import { follow } from "./follow.js";
+
+export const title = "Leaderboard";
+
+const REFRESH_SECONDS = 5;
+
+/** How metrics are written. */
+const NAMES = { "ndcg@10": "NDCG@10", map: "MAP", mrr: "MRR" };
+const nameOf = (metric) => NAMES[metric] ?? metric;
+
+export const show = (place) => follow(place, "leaderboard", REFRESH_SECONDS, contents);
+
+function contents(board) {
+  if (board.models.length === 0) {
+    return [element("p", { class: "verdict" }, "There is nothing to compare yet."),
+      sentence(board.queries === 0 ? "The leaderboard needs at least one query with a document that was judged relevant. "
+        : "The leaderboard needs two models. ", element("a", { href: address("judge") }, "Judge some documents"), ".")];
+  }
+  const [main, ...others] = board.metrics;
+  const models = [...board.models].sort((a, b) => b.metrics[main].mean - a.metrics[main].mean);
+  return [
+    element("p", { class: "verdict" }, verdict(models, main)),
+    sentence(`${counted(board.judgments, "judgment")} for ${counted(board.judged_queries, "query", "queries")}, `
+      + `of which ${board.queries} ${board.queries === 1 ? "has" : "have"} a relevant document and ${board.queries === 1 ? "is" : "are"} counted. The label is ${board.rule}.`),
+    boardTable(models, main, others, board.queries),
+    ...warnings(models, board.queries),
+  ];
+}
+
+/** The main result in a sentence. */
+function verdict([best, second], main) {
+  const value = `${best.name} is best by ${nameOf(main)}: ${formatValue(best.metrics[main].mean)}`;
+  const against = best.metrics[main].against ?? second.metrics[main].against;
+  if (!against || best.metrics[main].mean === second.metrics[main].mean) return `${value}.`;
+  const pair = best.metrics[main].against ? against.baseline : second.name;
+  return against.p < 0.05 ? `${value}. It is significantly better than ${pair} (p ${formatP(against.p)}).`
+    : `${value}, but not significantly better than ${pair} (p ${formatP(against.p)}): the judgments do not tell them apart yet.`;
+}
+
+function boardTable(models, main, others, queries) {
+  const intervals = models.map(({ metrics }) => metrics[main].interval).filter(Boolean);
+  const range = rangeOf([...intervals.flatMap(({ low, high }) => [low, high]), ...models.map(({ metrics }) => metrics[main].mean)]);
+  const best = models[0].metrics[main].mean;
+  const rows = models.map(({ name, metrics, judged_at_10: judged }, place) => [
+    [name, place === 0 && tag("best", "good"), !metrics[main].against && tag("baseline")],
+    formatValue(metrics[main].mean),
+    queries < 2 ? "–" : intervalCell(metrics[main], range, best),
+    ...others.map((metric) => formatValue(metrics[metric].mean)),
+    differenceCell(metrics[main].against, queries),
+    metrics[main].against ? formatP(metrics[main].against.p) : "–",
+    formatPercent(judged, 0),
+  ]);
+  const baseline = models.map(({ metrics }) => metrics[main].against?.baseline).find(Boolean);
+  const heads = ["Model", nameOf(main), "95\u00a0%\u00a0CI", ...others.map(nameOf), `Difference from ${baseline}`, "p", "Judged in top 10"];
+  return table("Leaderboard", heads, rows, { class: "board" });
+}
+
+function intervalCell({ mean, interval }, range, best) {
+  if (!interval) return "–";
+  return [intervalPlot(mean, interval, range, best), element("span", { class: "range" }, formatInterval(interval, (value) => formatValue(value, 3)))];
+}
+
+function differenceCell(against, queries) {
+  if (!against) return "–";
+  const interval = queries > 1 && against.interval;
+  return [formatDifference(against.difference), interval && element("span", { class: "range below" },
+    formatInterval(interval, (value) => formatDifference(value, 3)))];
+}
+
+/** What keeps the numbers from being taken at their word. */
+function warnings(models, queries) {
+  const least = Math.min(...models.map(({ judged_at_10: judged }) => judged));
+  return [
+    queries < 2 && sentence("Confidence intervals need at least two queries."),
+    least < 0.9 && sentence("Models with fewer judged documents in their top 10 are at a disadvantage."),
+  ].filter(Boolean);
+}

@@ -1,0 +1,200 @@
+//! Which request goes where. Every path is also there with `/v1` in front.
+
+use crate::app::App;
+use crate::call::Call;
+use crate::counters::count;
+use crate::pool::Place;
+use crate::problem::{Answer, Problem};
+use crate::tokens::Role;
+use crate::{admin, clicking, judged, page, ranking, score, searching, status};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::header::{AUTHORIZATION, CONNECTION, X_CONTENT_TYPE_OPTIONS};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Response, StatusCode};
+use axum::routing::{MethodFilter, on};
+use http_body_util::{BodyExt, Limited};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How much of the body of a request that is refused is read, and for how long.
+const DISCARDED: usize = 1 << 20;
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+
+/// What paths begin with, so that later versions can have paths of their own.
+const PREFIX: &str = "/v1";
+
+type Answering = Pin<Box<dyn Future<Output = Answer<Response<Body>>> + Send>>;
+
+/// A kind of request.
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) role: Role,
+    /// Whether it is answered however many others there are, and while the server ends.
+    always: bool,
+    answer: fn(Arc<App>, Call) -> Answering,
+}
+
+/// A kind of request in one line.
+macro_rules! route {
+    ($method:ident $path:literal, $role:ident => $answer:path) => {
+        route!(@ $method $path, $role, false, $answer)
+    };
+    ($method:ident $path:literal, $role:ident, always => $answer:path) => {
+        route!(@ $method $path, $role, true, $answer)
+    };
+    (@ $method:ident $path:literal, $role:ident, $always:literal, $answer:path) => {
+        Route {
+            method: stringify!($method),
+            path: $path,
+            role: Role::$role,
+            always: $always,
+            answer: |app, call| Box::pin($answer(app, call)),
+        }
+    };
+}
+
+/// All kinds of requests.
+pub(crate) static ROUTES: &[Route] = &[
+    route!(GET "/search", Anyone => searching::search),
+    route!(POST "/rank", Anyone => ranking::rank),
+    route!(POST "/explain", Anyone => ranking::explain),
+    route!(POST "/score", Anyone => score::score),
+    route!(POST "/feedback", Anyone => clicking::feedback),
+    route!(GET "/live", Anyone => clicking::live),
+    route!(POST "/judgments", Judge => judged::judge),
+    route!(GET "/judgments", Judge => judged::list),
+    route!(GET "/judge", Anyone => judged::about),
+    route!(GET "/judge/next", Judge => judged::next),
+    route!(GET "/leaderboard", Anyone => judged::leaderboard),
+    route!(GET "/models", Anyone => admin::list),
+    route!(PUT "/models/{name}", Admin => admin::put),
+    route!(POST "/models/{name}/promote", Admin => admin::promote),
+    route!(POST "/models/{name}/rollback", Admin => admin::roll_back),
+    route!(GET "/health", Anyone, always => status::health),
+    route!(GET "/ready", Anyone, always => status::ready),
+    route!(GET "/metrics", Anyone, always => status::metrics),
+    route!(GET "/openapi.json", Anyone => page::openapi),
+    route!(GET "/", Anyone => page::page),
+    route!(GET "/page/{name}", Anyone => page::file),
+];
+
+/// All kinds of requests, as in `GET /search`.
+pub fn requests() -> impl Iterator<Item = String> {
+    ROUTES.iter().map(|route| format!("{} {}", route.method, route.path))
+}
+
+/// Answers all requests.
+pub(crate) fn router(app: &Arc<App>) -> Router {
+    let mut router = Router::new();
+    for prefix in ["", PREFIX] {
+        for (number, route) in ROUTES.iter().enumerate() {
+            let app = Arc::clone(app);
+            let handler = move |request: Request| respond(app, number, request);
+            router = router.route(&format!("{prefix}{}", route.path), on(filter(route.method), handler));
+        }
+    }
+    router
+        .fallback(|request: Request| async move {
+            Problem::not_found(format!(
+                "there is no {}; /openapi.json lists what there is",
+                request.uri().path()
+            ))
+            .response()
+        })
+        .method_not_allowed_fallback(|request: Request| async move {
+            let (method, path) = (request.method(), request.uri().path());
+            let allow = methods_of(path);
+            let detail = format!("{path} has no method {method}; it has {allow}");
+            Problem { allow: Some(allow), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }.response()
+        })
+}
+
+fn filter(method: &str) -> MethodFilter {
+    match method {
+        "POST" => MethodFilter::POST,
+        "PUT" => MethodFilter::PUT,
+        _ => MethodFilter::GET,
+    }
+}
+
+/// The methods of a path.
+fn methods_of(path: &str) -> String {
+    let path = path.strip_prefix(PREFIX).unwrap_or(path);
+    let fits = |route: &&Route| {
+        let (mut parts, mut wanted) = (path.split('/'), route.path.split('/'));
+        let same = parts
+            .by_ref()
+            .zip(wanted.by_ref())
+            .all(|(part, wanted)| part == wanted || wanted.starts_with('{'));
+        same && path.split('/').count() == route.path.split('/').count()
+    };
+    ROUTES.iter().filter(fits).map(|route| route.method).collect::<Vec<_>>().join(", ")
+}
+
+async fn respond(app: Arc<App>, number: usize, request: Request) -> Response<Body> {
+    let started = Instant::now();
+    let mut response = match answer(&app, &ROUTES[number], request).await {
+        Ok(response) => response,
+        Err(problem) => problem.response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if app.draining.load(Ordering::Relaxed) {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    app.routes[number].1.observe(response.status().as_u16(), started.elapsed());
+    response
+}
+
+async fn answer(app: &Arc<App>, route: &Route, request: Request) -> Answer<Response<Body>> {
+    let (mut head, body) = request.into_parts();
+    let _place = match admitted(app, route, &head) {
+        Ok(place) => place,
+        Err(problem) => {
+            discard(body).await;
+            return Err(problem);
+        }
+    };
+    let name = match route.path.contains('{') {
+        true => open_part(&mut head).await?,
+        false => String::new(),
+    };
+    let settings = &app.settings;
+    let call = Call::new(head, body, name, settings.max_body, settings.deadline);
+    (route.answer)(Arc::clone(app), call).await
+}
+
+/// A place for the request, if it may be answered now. Some requests need none.
+fn admitted(app: &App, route: &Route, head: &Parts) -> Answer<Option<Place>> {
+    let bearer = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    app.tokens.check(route.role, bearer)?;
+    if route.always {
+        return Ok(None);
+    }
+    if app.draining.load(Ordering::Relaxed) {
+        return Err(Problem::busy("the server is about to end; send the request again"));
+    }
+    app.pool.enter().map(Some).inspect_err(|_| count(&app.counters.refused))
+}
+
+/// Reads what the client is about to send, unless it is much, so that it gets to read the answer.
+async fn discard(body: Body) {
+    let mut body = Limited::new(body, DISCARDED);
+    let whole = async { while let Some(Ok(_)) = body.frame().await {} };
+    // What takes longer is cut off.
+    let _ = tokio::time::timeout(DISCARD_TIME, whole).await;
+}
+
+/// The part of the path that the route leaves open.
+async fn open_part(head: &mut Parts) -> Answer<String> {
+    let parameters = RawPathParams::from_request_parts(head, &())
+        .await
+        .map_err(|_| Problem::bad_request("the path is not UTF-8"))?;
+    Ok(parameters.iter().next().map(|(_, value)| value.to_owned()).unwrap_or_default())
+}

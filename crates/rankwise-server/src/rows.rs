@@ -1,0 +1,285 @@
+//! Feature rows as they come in: JSON, read number by number without a tree of values, or little-endian f32.
+
+use crate::call::not_json;
+use crate::problem::{Answer, Problem};
+use rankwise::data::MAX_FEATURES;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Rows to score.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RowsBody {
+    /// All rows, one after the other; NaN for `null`.
+    pub(crate) values: Vec<f32>,
+    /// Features of a row.
+    pub(crate) width: usize,
+    /// The model to score with.
+    pub(crate) model: Option<String>,
+    /// How many rows each query has; all rows are of one query if it is not given.
+    pub(crate) sizes: Option<Vec<usize>>,
+}
+
+impl RowsBody {
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Reads `{"rows": [[1, 0.5, null], …], "model": "prod", "sizes": [2, 1]}`; all but `rows` may be left out.
+    pub(crate) fn from_json(bytes: &[u8], most: usize) -> Answer<RowsBody> {
+        let mut reader = Reader { bytes, at: 0 };
+        let mut body = RowsBody::default();
+        let mut seen: Vec<String> = Vec::new();
+        reader.expect(b'{')?;
+        let mut more = !reader.skip(b'}');
+        while more {
+            let key: String = reader.value()?;
+            reader.expect(b':')?;
+            if seen.contains(&key) {
+                return Err(Problem::unusable(format!("the body has `{key}` twice")));
+            }
+            match &*key {
+                "rows" => reader.rows(&mut body, most)?,
+                "model" => body.model = reader.value()?,
+                "sizes" => body.sizes = reader.value()?,
+                other => {
+                    return Err(rankwise::card::unknown("field", other, &["rows", "model", "sizes"]).into());
+                }
+            }
+            seen.push(key);
+            more = reader.more(b'}')?;
+        }
+        reader.end()?;
+        match seen.iter().any(|key| key == "rows") {
+            true => Ok(body),
+            false => Err(Problem::unusable("the body has no `rows`, which are lists of numbers")),
+        }
+    }
+
+    /// Reads little-endian f32, `width` per row.
+    pub(crate) fn from_binary(bytes: &[u8], width: usize, most: usize) -> Answer<RowsBody> {
+        let row = check_width(width)? * 4;
+        if !bytes.len().is_multiple_of(row) {
+            return Err(Problem::unusable(format!(
+                "the body has {} bytes, which are not rows of {width} features with 4 bytes each",
+                bytes.len()
+            )));
+        }
+        check_rows(bytes.len() / row, most)?;
+        let (numbers, _) = bytes.as_chunks::<4>();
+        let values = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+        Ok(RowsBody { values, width, ..RowsBody::default() })
+    }
+}
+
+fn check_width(width: usize) -> Answer<usize> {
+    match (1..=MAX_FEATURES).contains(&width) {
+        true => Ok(width),
+        false => Err(Problem::unusable(format!(
+            "rows with {width} features cannot be scored; they must have 1 to {MAX_FEATURES}"
+        ))),
+    }
+}
+
+/// Rejects more rows than a request may have.
+pub(crate) fn check_rows(rows: usize, most: usize) -> Answer<()> {
+    match rows <= most {
+        true => Ok(()),
+        false => Err(Problem::too_large(format!(
+            "the request has more than {most} rows, which is the most that this server takes; send several requests"
+        ))),
+    }
+}
+
+/// Reads JSON from its beginning to its end.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&mut self) -> Option<u8> {
+        while let Some(byte) = self.bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(*byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Steps over a sign, if it is next.
+    fn skip(&mut self, sign: u8) -> bool {
+        let found = self.peek() == Some(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, sign: u8) -> Answer<()> {
+        match self.skip(sign) {
+            true => Ok(()),
+            false => Err(self.unexpected(&format!("`{}`", char::from(sign)))),
+        }
+    }
+
+    /// Steps over a comma or the end of a list. Returns whether it was a comma.
+    fn more(&mut self, end: u8) -> Answer<bool> {
+        if self.skip(b',') {
+            return Ok(true);
+        }
+        match self.skip(end) {
+            true => Ok(false),
+            false => Err(self.unexpected(&format!("`,` or `{}`", char::from(end)))),
+        }
+    }
+
+    fn end(&mut self) -> Answer<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.unexpected("the end")),
+        }
+    }
+
+    fn unexpected(&self, wanted: &str) -> Problem {
+        match self.bytes.get(self.at) {
+            None => Problem::bad_request("the JSON in the body is cut short"),
+            Some(_) => Problem::bad_request(format!(
+                "the body is not valid JSON: expected {wanted} at byte {}",
+                self.at + 1
+            )),
+        }
+    }
+
+    /// Any value that is not on the hot path.
+    fn value<T: DeserializeOwned>(&mut self) -> Answer<T> {
+        let mut values = serde_json::Deserializer::from_slice(&self.bytes[self.at..]).into_iter::<Value>();
+        let value = match values.next() {
+            Some(value) => value.map_err(|error| not_json(&error))?,
+            None => return Err(Problem::bad_request("the JSON in the body is cut short")),
+        };
+        self.at += values.byte_offset();
+        serde_json::from_value(value).map_err(|error| not_json(&error))
+    }
+
+    fn rows(&mut self, body: &mut RowsBody, most: usize) -> Answer<()> {
+        self.expect(b'[')?;
+        let (mut rows, mut more) = (0, !self.skip(b']'));
+        while more {
+            let before = body.values.len();
+            self.row(&mut body.values)?;
+            let width = body.values.len() - before;
+            rows += 1;
+            check_rows(rows, most)?;
+            if rows == 1 {
+                body.width = check_width(width)?;
+                let guess = (self.bytes.len() / self.at.max(1) + 1).min(most);
+                body.values.reserve(guess * width);
+            } else if width != body.width {
+                return Err(Problem::unusable(format!(
+                    "row {rows} has {width} features, and the rows before it have {}",
+                    body.width
+                )));
+            }
+            more = self.more(b']')?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, values: &mut Vec<f32>) -> Answer<()> {
+        self.expect(b'[')?;
+        let mut more = !self.skip(b']');
+        while more {
+            values.push(self.number()?);
+            more = self.more(b']')?;
+        }
+        Ok(())
+    }
+
+    /// A number, or NaN for `null`.
+    fn number(&mut self) -> Answer<f32> {
+        self.peek();
+        let rest = &self.bytes[self.at..];
+        if let Some((length, value)) = short_number(rest) {
+            self.at += length;
+            return Ok(value);
+        }
+        if rest.starts_with(b"null") {
+            self.at += 4;
+            return Ok(f32::NAN);
+        }
+        let number = number_length(rest).and_then(|length| {
+            let value = fast_float2::parse::<f32, _>(&rest[..length]).ok()?;
+            Some((length, value))
+        });
+        match number {
+            Some((length, value)) => {
+                self.at += length;
+                Ok(value)
+            }
+            None => Err(self.unexpected("a number or `null`")),
+        }
+    }
+}
+
+/// The most digits of a number that is read the short way.
+const SHORT: usize = 15;
+
+/// Powers of ten, which are exact.
+const POWERS: [f64; SHORT + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// A number of few digits without an exponent, and its length. Its digits and the power of ten are exact in f64, so their
+/// quotient is rounded once. Rounding it again to f32 gives the nearest f32, unless it is halfway between two.
+fn short_number(bytes: &[u8]) -> Option<(usize, f32)> {
+    let start = usize::from(bytes.first() == Some(&b'-'));
+    let (mut at, mut digits) = (start, 0_u64);
+    let mut read = |at: &mut usize| {
+        let from = *at;
+        while let Some(digit) = bytes.get(*at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
+            digits = digits.wrapping_mul(10).wrapping_add(digit.into());
+            *at += 1;
+        }
+        *at - from
+    };
+    let whole = read(&mut at);
+    let mut fraction = 0;
+    if bytes.get(at) == Some(&b'.') {
+        at += 1;
+        fraction = read(&mut at);
+        if fraction == 0 {
+            return None;
+        }
+    }
+    let is_odd =
+        whole == 0 || (whole > 1 && bytes[start] == b'0') || matches!(bytes.get(at), Some(b'e' | b'E'));
+    if is_odd || whole + fraction > SHORT {
+        return None;
+    }
+    let value = digits as f64 / POWERS[fraction];
+    let is_halfway = value.to_bits() & 0x1fff_ffff == 0x1000_0000;
+    // Numbers below the smallest normal f32 are halfway elsewhere; so few digits have none but 0.
+    (!is_halfway).then_some((at, if start == 1 { -(value as f32) } else { value as f32 }))
+}
+
+/// How many bytes at the beginning are a number by JSON's grammar.
+fn number_length(bytes: &[u8]) -> Option<usize> {
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let at_least_one = |from: usize| Some(digits(from)).filter(|count| *count > 0).map(|count| from + count);
+    let start = usize::from(bytes.first() == Some(&b'-'));
+    let mut end = match bytes.get(start)? {
+        b'0' => start + 1,
+        _ => at_least_one(start)?,
+    };
+    if bytes.get(end) == Some(&b'.') {
+        end = at_least_one(end + 1)?;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        end = at_least_one(end + 1 + sign)?;
+    }
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! The server as its clients see it, over real sockets.
+
+mod answers;
+mod client;
+mod events;
+mod limits;
+mod models;
+mod place;
