@@ -13,23 +13,14 @@ import rankwise as rw
 from rankwise import distributed
 from rankwise.distributed import _ray
 
-ray = pytest.importorskip("ray", reason="Ray is not installed")
-
-pytestmark = pytest.mark.filterwarnings("default")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster():
-    ray.init(num_cpus=4, include_dashboard=False, object_store_memory=80 * 1024**2, log_to_driver=False)
-    yield
-    ray.shutdown()
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray"), pytest.mark.filterwarnings("default")]
 
 
 class Reachable(_ray.Ray):
     """Knows the processes of its actors."""
 
     def processes(self):
-        return ray.get([actor.__ray_call__.remote(lambda self: os.getpid()) for actor in self._actors])
+        return self._ray.get([actor.__ray_call__.remote(lambda self: os.getpid()) for actor in self._actors])
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -80,7 +71,7 @@ def test_a_missing_file(shards):  # noqa: F811
         distributed.train(RECIPE, [*shards, "missing.txt"], engine="ray", workers=2)
 
 
-def test_a_ray_dataset(tmp_path):
+def test_a_ray_dataset(ray, tmp_path):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     pytest.importorskip("ray.data")

@@ -188,16 +188,10 @@ def test_the_command(tmp_path: Path, expected: dict[str, bytes]) -> None:
     assert wrong.returncode == 2 and "cannot read" in wrong.stderr and "Traceback" not in wrong.stderr
 
 
-@pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    ray = pytest.importorskip("ray", reason="Ray is not installed")
-    ray.init(num_cpus=2, include_dashboard=False, object_store_memory=80_000_000)
-    yield ray
-    ray.shutdown()
-
-
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray")
 @pytest.mark.filterwarnings("ignore")
-def test_ray(ray: Any, expected: dict[str, bytes], tmp_path: Path) -> None:
+def test_ray( expected: dict[str, bytes], tmp_path: Path) -> None:
     rw.run(EXPERIMENT, tmp_path / "whole", keep_models=True, engine="ray")
     assert lasting(tmp_path / "whole") == expected
     interrupted_run(tmp_path / "cut", "ray")
@@ -205,8 +199,10 @@ def test_ray(ray: Any, expected: dict[str, bytes], tmp_path: Path) -> None:
     assert lasting(tmp_path / "cut") == expected
 
 
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray")
 @pytest.mark.filterwarnings("ignore")
-def test_workers_of_ray_that_die(ray: Any, expected: dict[str, bytes], tmp_path: Path) -> None:
+def test_workers_of_ray_that_die(expected: dict[str, bytes], tmp_path: Path) -> None:
     engine = Murderous(_engines.engine("ray"), 5)
     rw.run(EXPERIMENT, tmp_path, keep_models=True, engine=engine)
     assert lasting(tmp_path) == expected and engine.killed > 3
