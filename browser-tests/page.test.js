@@ -407,6 +407,10 @@ onOwnServer("models are changed with the token of an administrator only", [], as
   await page.getByRole("button", { name: "Press again" }).click();
   await page.getByText("trees serves version 1 again.").waitFor();
   assert.equal((await api(own, "models")).models.find(({ name }) => name === "trees").version, 1);
+  await row("trees").getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: "Press again" }).click();
+  await page.getByText("trees is removed.").waitFor();
+  assert.deepEqual((await api(own, "models")).models.map(({ name }) => name), ["bm25", "linear"]);
   await page.getByLabel("Name").fill("broken");
   await page.getByLabel("Model file").setInputFiles({ name: "x.json", mimeType: "application/json", buffer: Buffer.from("{}") });
   await page.getByRole("button", { name: "Upload" }).click();

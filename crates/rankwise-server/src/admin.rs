@@ -2,8 +2,9 @@
 
 use crate::app::App;
 use crate::call::{Call, json, json_with};
-use crate::catalogue::Served;
+use crate::catalogue::{Models, Served};
 use crate::problem::{Answer, Problem};
+use crate::traffic;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use std::sync::Arc;
@@ -44,17 +45,31 @@ pub(crate) async fn put(app: Arc<App>, mut call: Call) -> Answer<Response<Body>>
 
 /// Makes a model the default.
 pub(crate) async fn promote(app: Arc<App>, call: Call) -> Answer<Response<Body>> {
-    call.parameters()?.end()?;
-    change(&app, app.models.promote(&call.name)?)
+    change(app, call, Models::promote).await
 }
 
 /// Returns to the version before.
 pub(crate) async fn roll_back(app: Arc<App>, call: Call) -> Answer<Response<Body>> {
-    call.parameters()?.end()?;
-    change(&app, app.models.roll_back(&call.name)?)
+    change(app, call, Models::roll_back).await
 }
 
-fn change(app: &Arc<App>, served: Arc<Served>) -> Answer<Response<Body>> {
+/// Removes a model that nobody is sent to.
+pub(crate) async fn remove(app: Arc<App>, call: Call) -> Answer<Response<Body>> {
+    if traffic::names(&app.settings).any(|name| *name == call.name) {
+        let detail = format!("the server was started to show `{}` to users, so it stays", call.name);
+        return Err(Problem::new(StatusCode::CONFLICT, detail));
+    }
+    change(app, call, Models::remove).await
+}
+
+async fn change(
+    app: Arc<App>,
+    call: Call,
+    change: fn(&Models, &str) -> Answer<Arc<Served>>,
+) -> Answer<Response<Body>> {
+    call.parameters()?.end()?;
+    let shared = Arc::clone(&app);
+    let served = blocking(move || change(&shared.models, &call.name)).await?;
     app.changed();
     json(&served.as_json())
 }

@@ -1,17 +1,20 @@
 //! All that requests share.
 
-use crate::catalogue::{self, Models, Searchable};
+use crate::catalogue::{Models, Searchable};
 use crate::counters::{Counters, RouteCounters, count};
 use crate::judging::Judging;
 use crate::pool::Pool;
+use crate::problem::Problem;
 use crate::sessions::ClickLog;
 use crate::settings::Settings;
+use crate::store::Store;
 use crate::tokens::Tokens;
 use crate::traffic;
 use rankwise::clicks::Session;
 use rankwise::{Error, Result};
-use rankwise_search::Index;
+use rankwise_search::{Index, Snapshot};
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -45,16 +48,10 @@ impl App {
     pub(crate) fn start(settings: Settings, routes: impl Iterator<Item = String>) -> Result<App> {
         check(&settings)?;
         let tokens = Tokens::new(settings.admin_tokens.clone(), settings.judge_tokens.clone())?;
-        let models = Models::new(searchable(&settings)?);
-        for (name, path) in &settings.models {
-            catalogue::load(&models, name, path)?;
-        }
-        let default = settings.default.as_ref().or(settings.models.first().map(|(name, _)| name));
-        if let Some(name) = default {
-            models.promote(name).map_err(|problem| Error::parameter(problem.detail))?;
-        }
+        let store = settings.model_store.as_deref().map(Store::open).transpose()?;
+        let models = Models::new(searchable(&settings)?, store)?;
+        let mut notes = models.begin(&settings)?;
         traffic::check(&settings, &models.now())?;
-        let mut notes = Vec::new();
         let clicks =
             settings.log.as_ref().map(|path| ClickLog::open(path, settings.durability)).transpose()?;
         let clicks = clicks.map(|(log, more)| {
@@ -96,6 +93,29 @@ impl App {
         self.clicks.as_ref()?.shown(session, done)
     }
 
+    /// Searches the newest commit of the index from now on. Returns what an operator should know, if there was one.
+    pub(crate) fn refresh(self: &Arc<Self>) -> Option<String> {
+        let path = self.settings.index.as_ref()?;
+        if !self.models.now().index.as_ref()?.snapshot.is_outdated() {
+            return None;
+        }
+        let refreshed = newest(path).map_err(Problem::from).and_then(|snapshot| {
+            let documents = snapshot.len();
+            self.models.refresh(snapshot).map(|()| documents)
+        });
+        Some(match refreshed {
+            Ok(documents) => {
+                self.changed();
+                format!("{} has changed; {documents} documents are searched now", path.display())
+            }
+            Err(problem) => format!(
+                "{} has changed and cannot be used, so the documents from before are searched on: {}",
+                path.display(),
+                problem.detail
+            ),
+        })
+    }
+
     /// Does what follows from a change of models: the documents to judge are collected again.
     pub(crate) fn changed(self: &Arc<Self>) {
         count(&self.counters.swaps);
@@ -105,7 +125,7 @@ impl App {
     /// Collects the documents to judge on a thread of its own.
     pub(crate) fn collect(self: &Arc<Self>) {
         let app = Arc::clone(self);
-        if self.judging.is_some() && self.models.index().is_some() {
+        if self.judging.is_some() && self.settings.index.is_some() {
             let work = move || {
                 if let Some(judging) = &app.judging
                     && judging.collect(&app.models, app.settings.pool).is_err()
@@ -149,11 +169,15 @@ fn check(settings: &Settings) -> Result<()> {
 }
 
 fn searchable(settings: &Settings) -> Result<Option<Searchable>> {
-    let Some(path) = &settings.index else { return Ok(None) };
+    let Settings { index: Some(path), bm25, depth, .. } = settings else { return Ok(None) };
+    Ok(Some(Searchable { snapshot: Arc::new(newest(path)?), bm25: bm25.clone(), depth: *depth }))
+}
+
+/// The last commit of an index, which has documents.
+fn newest(path: &Path) -> Result<Snapshot> {
     let snapshot = Index::open(path)?.snapshot()?;
-    if snapshot.is_empty() {
-        return Err(Error::data(format!("the index {} has no documents", path.display())));
+    match snapshot.is_empty() {
+        true => Err(Error::data(format!("the index {} has no documents", path.display()))),
+        false => Ok(snapshot),
     }
-    let Settings { bm25, depth, .. } = settings;
-    Ok(Some(Searchable { snapshot: Arc::new(snapshot), bm25: bm25.clone(), depth: *depth }))
 }

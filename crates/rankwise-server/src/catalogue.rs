@@ -1,9 +1,11 @@
 //! The models by name and version. A request sees one state of all of them.
 
 use crate::problem::{Answer, Problem};
+use crate::settings::Settings;
+use crate::store::{Given, Kept, KeptModel, Store};
 use arc_swap::ArcSwap;
 use axum::http::StatusCode;
-use rankwise::models::{Ranker, checksum};
+use rankwise::models::{Ranker, checksum, read_bytes};
 use rankwise::{Error, Result};
 use rankwise_search::{Bm25, Search, Snapshot};
 use serde_json::{Value, json};
@@ -36,6 +38,10 @@ pub(crate) struct Served {
 pub(crate) struct Catalogue {
     models: BTreeMap<String, Versions>,
     default: Option<String>,
+    /// What the server was started with.
+    given: Given,
+    /// What all models search.
+    pub(crate) index: Option<Searchable>,
     /// Changes whenever anything does.
     pub(crate) revision: u64,
 }
@@ -52,31 +58,85 @@ struct Versions {
 /// The models, which change while requests are answered.
 pub(crate) struct Models {
     current: ArcSwap<Catalogue>,
-    index: Option<Searchable>,
+    /// Where changes are kept for another start.
+    store: Option<Store>,
     /// Held while a change is made.
     changing: Mutex<()>,
 }
 
 /// What is searched, and how candidates are found.
+#[derive(Clone)]
 pub(crate) struct Searchable {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) bm25: Bm25,
     pub(crate) depth: usize,
 }
 
+impl Searchable {
+    /// The search by a model, or by BM25.
+    fn search(&self, ranker: Option<&Arc<Ranker>>) -> Result<Search> {
+        let search = Search::new(Arc::clone(&self.snapshot), self.bm25.clone());
+        match ranker {
+            Some(ranker) => search.with_model(Arc::clone(ranker), self.depth),
+            None => Ok(search),
+        }
+    }
+}
+
 impl Models {
-    /// No models, and BM25 if there is an index.
-    pub(crate) fn new(index: Option<Searchable>) -> Models {
+    /// BM25 if there is an index, and what the store has.
+    pub(crate) fn new(index: Option<Searchable>, store: Option<Store>) -> Result<Models> {
         let mut models = BTreeMap::new();
-        if let Some(Searchable { snapshot, bm25, .. }) = &index {
-            let search = Search::new(Arc::clone(snapshot), bm25.clone());
-            let (name, checksum) = (BM25.to_owned(), String::new());
-            let current = Arc::new(Served { name, version: 1, checksum, ranker: None, search: Some(search) });
+        if let Some(index) = &index {
+            let (name, checksum, search) = (BM25.to_owned(), String::new(), Some(index.search(None)?));
+            let current = Arc::new(Served { name, version: 1, checksum, ranker: None, search });
             models.insert(BM25.to_owned(), Versions { current, earlier: Vec::new(), next: 2 });
         }
         let default = models.keys().next().cloned();
-        let current = ArcSwap::from_pointee(Catalogue { models, default, revision: 0 });
-        Models { current, index, changing: Mutex::new(()) }
+        let mut catalogue = Catalogue { models, default, given: Given::default(), index, revision: 0 };
+        if let Some(store) = &store {
+            catalogue.take_up(store)?;
+        }
+        Ok(Models { current: ArcSwap::from_pointee(catalogue), store, changing: Mutex::new(()) })
+    }
+
+    /// Adds the models that the settings name and makes one of them the default, unless the store has something newer.
+    /// Returns what an operator should know.
+    pub(crate) fn begin(&self, settings: &Settings) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        let mut given = self.now().given.clone();
+        for (name, path) in &settings.models {
+            let shown = format!("{name}={}", path.display());
+            let bytes = read_bytes(path)?;
+            let sum = checksum(&bytes);
+            let kept = self.now().models.get(name).map(|versions| Arc::clone(&versions.current));
+            match kept {
+                Some(kept) if kept.checksum == sum => {}
+                Some(kept) if given.models.get(name) == Some(&sum) => notes.push(format!(
+                    "version {} of `{name}` serves, which was sent after {shown} was first given",
+                    kept.version
+                )),
+                _ => {
+                    let put = self.put(name, &bytes);
+                    put.map_err(|problem| Error::model(format!("the model {shown}: {}", problem.detail)))?;
+                }
+            }
+            given.models.insert(name.clone(), sum);
+        }
+        let first = settings.default.as_ref().or(settings.models.first().map(|(name, _)| name));
+        let is_new = given.default.as_ref() != first;
+        given.default = first.cloned();
+        self.change(|catalogue| {
+            if let Some(name) = first
+                && (is_new || catalogue.default().is_err())
+            {
+                catalogue.default = Some(catalogue.get(name)?.name.clone());
+            }
+            catalogue.given = given;
+            Ok(())
+        })
+        .map_err(|problem| Error::parameter(problem.detail))?;
+        Ok(notes)
     }
 
     /// The models now.
@@ -84,22 +144,21 @@ impl Models {
         self.current.load_full()
     }
 
-    pub(crate) fn index(&self) -> Option<&Searchable> {
-        self.index.as_ref()
-    }
-
     /// Reads and checks a model file and lets it serve as the next version of `name`. Requests are answered by the version
     /// before until it is ready.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> Answer<Arc<Served>> {
         check_name(name)?;
-        let loaded = self.load(bytes)?;
+        let ranker = Arc::new(load(bytes)?);
         self.change(|catalogue| {
-            if !catalogue.models.contains_key(name) && catalogue.models.len() >= MOST {
+            let before = catalogue.models.get(name);
+            if before.is_none() && catalogue.models.len() >= MOST {
                 return Err(Problem::unusable(format!("there are {MOST} models, and more are not kept")));
             }
-            let version = catalogue.models.get(name).map_or(1, |versions| versions.next);
-            let (checksum, ranker, search) = loaded;
-            let current = Arc::new(Served { name: name.to_owned(), version, checksum, ranker, search });
+            let (version, sum) = (before.map_or(1, |versions| versions.next), checksum(bytes));
+            let current = Arc::new(Served::new(name, version, sum, ranker, catalogue.index.as_ref())?);
+            if let Some(store) = &self.store {
+                store.save(&current.checksum, bytes).map_err(not_kept)?;
+            }
             let mut earlier = Vec::new();
             if let Some(before) = catalogue.models.remove(name) {
                 earlier = before.earlier;
@@ -112,18 +171,20 @@ impl Models {
         })
     }
 
-    fn load(&self, bytes: &[u8]) -> Result<(String, Option<Arc<Ranker>>, Option<Search>)> {
-        let ranker = Arc::new(Ranker::from_bytes(bytes)?);
-        // The first scorer compiles trees; no request should wait for that.
-        drop(ranker.scorer());
-        let search = match &self.index {
-            Some(Searchable { snapshot, bm25, depth }) => {
-                let search = Search::new(Arc::clone(snapshot), bm25.clone());
-                Some(search.with_model(Arc::clone(&ranker), *depth)?)
+    /// Lets all models search what another commit of the index has.
+    pub(crate) fn refresh(&self, snapshot: Snapshot) -> Answer<()> {
+        let snapshot = Arc::new(snapshot);
+        self.change(|catalogue| {
+            let Some(before) = &catalogue.index else { return Ok(()) };
+            let index = Searchable { snapshot, ..before.clone() };
+            for versions in catalogue.models.values_mut() {
+                for served in versions.earlier.iter_mut().chain([&mut versions.current]) {
+                    *served = Arc::new(served.on(&index)?);
+                }
             }
-            None => None,
-        };
-        Ok((checksum(bytes), Some(ranker), search))
+            catalogue.index = Some(index);
+            Ok(())
+        })
     }
 
     /// Makes a model the default.
@@ -153,12 +214,31 @@ impl Models {
         })
     }
 
+    /// Removes all versions of a model.
+    pub(crate) fn remove(&self, name: &str) -> Answer<Arc<Served>> {
+        self.change(|catalogue| {
+            let served = catalogue.get(name)?;
+            let refused = |why: String| Err(Problem::new(StatusCode::CONFLICT, why));
+            if served.ranker.is_none() {
+                return refused(format!("`{name}` is the search without a model, which stays"));
+            }
+            if catalogue.default.as_deref() == Some(name) {
+                return refused(format!("`{name}` is the default; promote another model first"));
+            }
+            catalogue.models.remove(name);
+            Ok(served)
+        })
+    }
+
     /// Changes a copy, which then takes the place of the catalogue.
     fn change<T>(&self, change: impl FnOnce(&mut Catalogue) -> Answer<T>) -> Answer<T> {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut catalogue = Catalogue::clone(&self.current.load());
         let result = change(&mut catalogue)?;
         catalogue.revision += 1;
+        if let Some(store) = &self.store {
+            store.change(catalogue.kept()).map_err(not_kept)?;
+        }
         self.current.store(Arc::new(catalogue));
         Ok(result)
     }
@@ -194,6 +274,39 @@ impl Catalogue {
         self.models.values().map(|versions| &versions.current)
     }
 
+    /// What a store keeps.
+    fn kept(&self) -> Kept {
+        let models = self.models.values().filter(|versions| versions.current.ranker.is_some());
+        let models = models.map(|versions| {
+            let all = versions.earlier.iter().chain([&versions.current]);
+            let all = all.map(|served| (served.version, served.checksum.clone())).collect();
+            (versions.current.name.clone(), KeptModel { versions: all, next: versions.next })
+        });
+        Kept { default: self.default.clone(), models: models.collect(), given: self.given.clone() }
+    }
+
+    /// Adds what a store has kept.
+    fn take_up(&mut self, store: &Store) -> Result<()> {
+        let kept = store.kept();
+        for (name, KeptModel { versions, next }) in kept.models {
+            let mut earlier = Vec::new();
+            for (version, sum) in versions {
+                let served = store.read(&sum).and_then(|bytes| {
+                    Served::new(&name, version, sum, Arc::new(load(&bytes)?), self.index.as_ref())
+                });
+                earlier.push(Arc::new(served.map_err(|error| {
+                    Error::model(format!("version {version} of `{name}`, which the store has: {error}"))
+                })?));
+            }
+            if let Some(current) = earlier.pop() {
+                self.models.insert(name, Versions { current, earlier, next });
+            }
+        }
+        self.default = kept.default.filter(|name| self.models.contains_key(name)).or(self.default.take());
+        self.given = kept.given;
+        Ok(())
+    }
+
     /// What clients are told about the models.
     pub(crate) fn as_json(&self) -> Value {
         let model = |versions: &Versions| {
@@ -207,6 +320,28 @@ impl Catalogue {
 }
 
 impl Served {
+    fn new(
+        name: &str,
+        version: u32,
+        checksum: String,
+        ranker: Arc<Ranker>,
+        index: Option<&Searchable>,
+    ) -> Result<Served> {
+        let search = index.map(|index| index.search(Some(&ranker))).transpose()?;
+        Ok(Served { name: name.to_owned(), version, checksum, ranker: Some(ranker), search })
+    }
+
+    /// The same version on another commit of the index.
+    fn on(&self, index: &Searchable) -> Result<Served> {
+        Ok(Served {
+            name: self.name.clone(),
+            version: self.version,
+            checksum: self.checksum.clone(),
+            ranker: self.ranker.clone(),
+            search: Some(index.search(self.ranker.as_ref())?),
+        })
+    }
+
     /// The model, which BM25 is not.
     pub(crate) fn ranker(&self) -> Answer<&Arc<Ranker>> {
         self.ranker.as_ref().ok_or_else(|| {
@@ -251,10 +386,15 @@ fn check_name(name: &str) -> Answer<()> {
     }
 }
 
-/// A model that the server is started with.
-pub(crate) fn load(models: &Models, name: &str, path: &std::path::Path) -> Result<()> {
-    let bytes = rankwise::models::read_bytes(path)?;
-    let put = models.put(name, &bytes);
-    put.map(drop)
-        .map_err(|problem| Error::model(format!("the model {name}={}: {}", path.display(), problem.detail)))
+/// A model that is ready to score.
+fn load(bytes: &[u8]) -> Result<Ranker> {
+    let ranker = Ranker::from_bytes(bytes)?;
+    // The first scorer compiles trees; no request should wait for that.
+    drop(ranker.scorer());
+    Ok(ranker)
+}
+
+/// A change that cannot be kept does not happen.
+fn not_kept(error: Error) -> Problem {
+    Problem::new(StatusCode::INSUFFICIENT_STORAGE, format!("nothing has changed: {error}"))
 }

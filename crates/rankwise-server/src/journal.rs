@@ -16,6 +16,9 @@ use std::thread::JoinHandle;
 /// How many lines may wait to be written.
 const WAITING: usize = 1 << 16;
 
+/// How much of a file that takes the place of one that was moved is looked at, for a line that is not complete.
+const MOST_READ_AGAIN: u64 = 1 << 20;
+
 /// How many bytes are written at once.
 const AT_ONCE: usize = 1 << 20;
 
@@ -54,31 +57,24 @@ pub(crate) struct Opened {
 
 impl Journal {
     /// Opens a file for appending, and reads its last `tail` bytes. A line that was not written completely is cut off:
-    /// one without an end, or a last line that `is_broken`.
-    pub(crate) fn open(path: &Path, tail: u64, is_broken: fn(&[u8]) -> bool) -> Result<Opened> {
-        let open = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let mut file = open.map_err(|error| Error::io("open", path, error))?;
-        if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
-            return Err(Error::parameter(format!(
-                "another server writes to {}; every server needs a file of its own",
-                path.display()
-            )));
-        }
+    /// one without an end, or a last line that `is_broken`. If somebody moves the file away later, a journal that
+    /// `rotates` begins another one in its place; others go on with the file that was moved.
+    pub(crate) fn open(
+        path: &Path,
+        tail: u64,
+        is_broken: fn(&[u8]) -> bool,
+        rotates: bool,
+    ) -> Result<Opened> {
         let mut notes = Vec::new();
-        let lines = whole_lines(&mut file, path, tail, is_broken, &mut notes)
-            .map_err(|error| Error::io("read", path, error))?;
-        // A new file is not lost with the machine once its directory is on the disk.
-        if lines.is_empty()
-            && let Some(Ok(directory)) = path.parent().map(File::open)
-        {
-            let _ = directory.sync_all();
-        }
+        let (file, lines) = open_file(path, tail, is_broken, &mut notes)?;
         let (sender, receiver) = sync_channel(WAITING);
         let failing = Arc::new(AtomicBool::new(false));
-        let writer = Writer { file, path: path.to_owned(), failing: Arc::clone(&failing), broken: None };
+        let (path, failing_too) = (path.to_owned(), Arc::clone(&failing));
+        let writer =
+            Writer { file, path: path.clone(), is_broken, rotates, failing: failing_too, broken: None };
         let thread =
             std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(&receiver));
-        let thread = thread.map_err(|error| Error::io("start a thread that writes", path, error))?;
+        let thread = thread.map_err(|error| Error::io("start a thread that writes", &path, error))?;
         let journal = Journal { sender: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)), failing };
         Ok(Opened { journal, lines, notes })
     }
@@ -120,6 +116,32 @@ impl Drop for Journal {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// A file that nobody else writes to, and its last lines.
+fn open_file(
+    path: &Path,
+    tail: u64,
+    is_broken: fn(&[u8]) -> bool,
+    notes: &mut Vec<String>,
+) -> Result<(File, Vec<u8>)> {
+    let open = OpenOptions::new().read(true).append(true).create(true).open(path);
+    let mut file = open.map_err(|error| Error::io("open", path, error))?;
+    if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
+        return Err(Error::parameter(format!(
+            "another server writes to {}; every server needs a file of its own",
+            path.display()
+        )));
+    }
+    let lines = whole_lines(&mut file, path, tail, is_broken, notes)
+        .map_err(|error| Error::io("read", path, error))?;
+    // A new file is not lost with the machine once its directory is on the disk.
+    if lines.is_empty()
+        && let Some(Ok(directory)) = path.parent().map(File::open)
+    {
+        let _ = directory.sync_all();
+    }
+    Ok((file, lines))
 }
 
 /// The last lines of a file, after cutting off what was not written completely. The file ends with the last line.
@@ -173,6 +195,8 @@ fn whole_lines(
 struct Writer {
     file: File,
     path: PathBuf,
+    is_broken: fn(&[u8]) -> bool,
+    rotates: bool,
     failing: Arc<AtomicBool>,
     /// Why nothing can be written any more.
     broken: Option<String>,
@@ -200,6 +224,9 @@ impl Writer {
 
     /// Appends all of the text, or nothing.
     fn write(&mut self, text: &[u8], sync: bool) -> Written {
+        if self.rotates && self.was_moved() {
+            self.begin_again().map_err(|error| NotWritten(error.to_string()))?;
+        }
         if let Some(why) = &self.broken {
             return Err(NotWritten(why.clone()));
         }
@@ -213,6 +240,32 @@ impl Writer {
             self.broken = Some(failure.0.clone());
             return Err(failure);
         }
+        Ok(())
+    }
+
+    /// Whether somebody has moved the file away, so that another one begins.
+    #[cfg(unix)]
+    fn was_moved(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let of_path = std::fs::metadata(&self.path).map(place);
+        match of_path {
+            Ok(of_path) => self.file.metadata().is_ok_and(|metadata| place(metadata) != of_path),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        }
+    }
+
+    /// A file that is open cannot be moved.
+    #[cfg(not(unix))]
+    fn was_moved(&self) -> bool {
+        false
+    }
+
+    fn begin_again(&mut self) -> Result<()> {
+        // Clicks on lists that are in the old file may be acknowledged from now on.
+        self.file.sync_data().map_err(|error| Error::io("put on the disk what was in", &self.path, error))?;
+        let (file, _) = open_file(&self.path, MOST_READ_AGAIN, self.is_broken, &mut Vec::new())?;
+        (self.file, self.broken) = (file, None);
         Ok(())
     }
 

@@ -77,7 +77,7 @@ fn judgment_of(app: &App, judging: &Judging, body: JudgmentBody) -> Answer<Judgm
     if !judging.queries.is_empty() && judging.queries.iter().all(|known| known.id != query) {
         return Err(Problem::unusable(format!("there is no query `{query}` among those to judge")));
     }
-    if let Some(index) = app.models.index()
+    if let Some(index) = &app.models.now().index
         && index.snapshot.find(&document)?.is_none()
     {
         return Err(Problem::unusable(format!("the index has no document `{document}`")));
@@ -159,7 +159,8 @@ fn next_task(
     after: Option<&(String, String)>,
 ) -> Answer<Response<Body>> {
     let judging = judging(app)?;
-    let Some(index) = app.models.index().filter(|_| !judging.queries.is_empty()) else {
+    let catalogue = app.models.now();
+    let Some(index) = catalogue.index.as_ref().filter(|_| !judging.queries.is_empty()) else {
         return Err(Problem::not_found(
             "there is nothing to judge; start the server with an index and --queries",
         ));
@@ -173,7 +174,9 @@ fn next_task(
         let query = &judging.queries[task.query];
         let snapshot = &index.snapshot;
         let address = snapshot.find(&task.document)?;
-        let address = address.ok_or_else(|| Problem::internal("a document to judge is not in the index"))?;
+        let address = address.ok_or_else(|| {
+            Problem::busy("the index has changed, and the documents to judge are being collected again")
+        })?;
         let document = snapshot.document(address)?;
         let snippet = snippets(snapshot, &Query::words(&query.text))?;
         answer["task"] = json!({

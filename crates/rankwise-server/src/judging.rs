@@ -89,7 +89,8 @@ impl Judging {
             None => Vec::new(),
         };
         let mut notes = prepare(path)?;
-        let Opened { journal, lines, notes: more } = Journal::open(path, u64::MAX, |line| !is_intact(line))?;
+        let Opened { journal, lines, notes: more } =
+            Journal::open(path, u64::MAX, |line| !is_intact(line), false)?;
         notes.extend(more);
         let damaged =
             lines.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty() && !is_intact(line));

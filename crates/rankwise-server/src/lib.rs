@@ -1,7 +1,7 @@
 //! Rankers served over HTTP: search, ranking, scoring, judgments and clicks.
 //!
 //! The rooms, each importing only from those before it:
-//! `problem` → `settings` → `tokens` → `call` → `rows` → `overload` → `pool` → `catalogue` → `counters` → `journal` → `sessions` →
+//! `problem` → `settings` → `tokens` → `call` → `rows` → `overload` → `pool` → `store` → `catalogue` → `counters` → `journal` → `sessions` →
 //! `traffic` → `judging` → `app` → one module for each kind of request → `routes` → `server`.
 //!
 //! The server has no ranking logic of its own: what it answers is what [`rankwise_search::Search`] and
@@ -30,6 +30,7 @@ mod server;
 mod sessions;
 mod settings;
 mod status;
+mod store;
 mod tokens;
 mod traffic;
 

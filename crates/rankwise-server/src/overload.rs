@@ -1,19 +1,20 @@
 //! Whether there is more to do than can be done, and what may wait then.
 //!
-//! Time is divided into windows. The server is overloaded after several windows in a row in which more work waited than a
-//! short burst explains. Then the queue is kept short: what would make it longer is refused, so that requests that are
-//! answered are answered soon. That ends after several windows in which few requests had to be refused.
+//! An overload begins when more work than a short burst explains has waited without a break. What is late by then is
+//! refused, and from then on the queue is kept short: what would make it longer is refused, so that requests that are
+//! answered are answered soon. It ends after a second in which few requests had to be refused.
 
 use std::time::{Duration, Instant};
-
-const WINDOW: Duration = Duration::from_millis(100);
 
 /// More work than this waits only in a burst, or if there is more than can be done.
 const BURST: Duration = Duration::from_millis(10);
 
-/// How many windows with as much begin an overload, and how many calm ones end it.
-const BEGIN: u32 = 3;
-const END: u32 = 10;
+/// How long so much work waits before it is an overload.
+const LASTING: Duration = Duration::from_millis(40);
+
+/// So many calm windows in a row end an overload.
+const WINDOW: Duration = Duration::from_millis(100);
+const CALM: u32 = 10;
 
 /// A window is calm if not more than one in so many requests was refused.
 const FEW_REFUSED: u32 = 10;
@@ -22,48 +23,88 @@ const FEW_REFUSED: u32 = 10;
 const PATIENCE: Duration = Duration::from_micros(500);
 const FEW: usize = 2;
 
+/// What waits: how many jobs, for how many threads that do them, and how long one takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) jobs: usize,
+    pub(crate) threads: usize,
+    pub(crate) service: Duration,
+}
+
+impl Waiting {
+    /// How long the threads need for it.
+    fn work(self) -> Duration {
+        self.service.mul_f64(self.jobs as f64 / self.threads as f64)
+    }
+
+    fn is_short(self) -> bool {
+        self.jobs < FEW * self.threads || self.work() <= PATIENCE
+    }
+}
+
 /// What is known of the load.
 pub(crate) struct Overload {
-    /// When the window began.
-    window: Instant,
+    /// Since when more work has waited than a burst explains.
+    behind: Option<Instant>,
+    /// During an overload, its window.
+    window: Option<Window>,
+}
+
+/// A part of an overload.
+struct Window {
+    since: Instant,
     asked: u32,
     refused: u32,
-    /// Whether there was more work in this window than a burst explains.
-    too_much: bool,
-    is_overloaded: bool,
-    /// Windows in a row that speak for a change.
-    run: u32,
+    /// How many windows before it were calm, one after the other.
+    calm: u32,
+}
+
+impl Window {
+    fn new(since: Instant, calm: u32) -> Window {
+        Window { since, asked: 0, refused: 0, calm }
+    }
+
+    /// The window of this moment. Windows in which nobody asked are calm.
+    fn at(self, now: Instant) -> Window {
+        let passed = ((now - self.since).as_nanos() / WINDOW.as_nanos()) as u32;
+        match passed {
+            0 => self,
+            _ if self.refused * FEW_REFUSED <= self.asked => Window::new(now, self.calm + passed),
+            _ => Window::new(now, passed - 1),
+        }
+    }
 }
 
 impl Overload {
-    pub(crate) fn new(now: Instant) -> Overload {
-        Overload { window: now, asked: 0, refused: 0, too_much: false, is_overloaded: false, run: 0 }
+    pub(crate) fn new() -> Overload {
+        Overload { behind: None, window: None }
     }
 
-    /// Whether another job may wait, when so many jobs with so much work for each thread wait already.
-    pub(crate) fn takes(&mut self, now: Instant, work: Duration, jobs_per_thread: usize) -> bool {
-        if now - self.window > WINDOW {
-            self.end_window();
-            self.window = now;
+    /// Takes note of what waits. Returns whether an overload begins.
+    pub(crate) fn notice(&mut self, now: Instant, waiting: Waiting) -> bool {
+        if waiting.work() <= BURST {
+            self.behind = None;
+            return false;
         }
-        self.asked += 1;
-        self.too_much |= work > BURST;
-        let takes = !self.is_overloaded || work <= PATIENCE || jobs_per_thread < FEW;
-        self.refused += u32::from(!takes);
-        takes
+        let begins = now - *self.behind.get_or_insert(now) > LASTING && self.window.is_none();
+        if begins {
+            self.window = Some(Window::new(now, 0));
+        }
+        begins
     }
 
-    fn end_window(&mut self) {
-        let (speaks_for_change, needed) = match self.is_overloaded {
-            true => (self.refused * FEW_REFUSED <= self.asked, END),
-            false => (self.too_much, BEGIN),
-        };
-        self.run = if speaks_for_change { self.run + 1 } else { 0 };
-        if self.run == needed {
-            self.is_overloaded = !self.is_overloaded;
-            self.run = 0;
-        }
-        (self.asked, self.refused, self.too_much) = (0, 0, false);
+    /// Whether another job may wait.
+    pub(crate) fn takes(&mut self, now: Instant, waiting: Waiting) -> bool {
+        self.window = self.window.take().map(|window| window.at(now)).filter(|window| window.calm < CALM);
+        let Some(window) = &mut self.window else { return true };
+        window.asked += 1;
+        window.refused += u32::from(!waiting.is_short());
+        waiting.is_short()
+    }
+
+    /// How many of the jobs that wait may go on waiting when an overload begins.
+    pub(crate) fn keeps(waiting: Waiting) -> usize {
+        (0..=waiting.jobs).rev().find(|jobs| Waiting { jobs: *jobs, ..waiting }.is_short()).unwrap_or(0)
     }
 }
 
@@ -71,27 +112,66 @@ impl Overload {
 mod tests {
     use super::*;
 
-    /// Asks ten times in a window, with so much work in microseconds waiting. Returns how often a job could wait.
-    fn window(overload: &mut Overload, now: &mut Instant, work: u64) -> usize {
-        *now += 2 * WINDOW;
-        (0..10).filter(|_| overload.takes(*now, Duration::from_micros(work), 100)).count()
+    fn waiting(jobs: usize) -> Waiting {
+        Waiting { jobs, threads: 2, service: Duration::from_micros(200) }
+    }
+
+    const FAR_BEHIND: usize = 500;
+
+    fn after(start: Instant, milliseconds: u64) -> Instant {
+        start + Duration::from_millis(milliseconds)
+    }
+
+    /// One that begins now.
+    fn overloaded(now: Instant) -> Overload {
+        let mut overload = Overload::new();
+        assert!(!overload.notice(now, waiting(FAR_BEHIND)) && overload.takes(now, waiting(FAR_BEHIND)));
+        assert!(overload.notice(after(now, 41), waiting(FAR_BEHIND)));
+        overload
     }
 
     #[test]
-    fn bursts_wait_and_an_overload_keeps_the_queue_short() {
-        let mut now = Instant::now();
-        let mut overload = Overload::new(now);
-        for work in [50_000, 50_000, 0, 50_000, 50_000, 9_000, 50_000, 50_000] {
-            assert_eq!(window(&mut overload, &mut now, work), 10, "bursts");
+    fn a_burst_waits() {
+        let (mut overload, start) = (Overload::new(), Instant::now());
+        for round in 0..10 {
+            for (time, jobs) in [(0, FAR_BEHIND), (20, FAR_BEHIND), (39, 101), (41, 100)] {
+                let now = after(start, round * 50 + time);
+                assert!(!overload.notice(now, waiting(jobs)) && overload.takes(now, waiting(jobs)));
+            }
         }
-        assert_eq!(window(&mut overload, &mut now, 50_000), 10, "the third window in a row");
-        assert_eq!(window(&mut overload, &mut now, 50_000), 0);
-        assert_eq!((window(&mut overload, &mut now, 600), window(&mut overload, &mut now, 500)), (0, 10));
-        assert!(overload.takes(now, Duration::from_secs(9), FEW - 1), "a few jobs, however long they take");
-        // Nine calm windows with that one, then one that is not.
-        (0..8).for_each(|_| _ = window(&mut overload, &mut now, 100));
-        assert_eq!(window(&mut overload, &mut now, 600), 0);
-        (0..10).for_each(|_| _ = window(&mut overload, &mut now, 100));
-        assert_eq!(window(&mut overload, &mut now, 50_000), 10, "it is over");
+    }
+
+    #[test]
+    fn an_overload_keeps_the_queue_short() {
+        let start = Instant::now();
+        let mut overload = overloaded(start);
+        let now = after(start, 42);
+        assert!(!overload.notice(now, waiting(FAR_BEHIND)), "it has begun");
+        // Five jobs of 0.2 ms take two threads 0.5 ms.
+        assert!(overload.takes(now, waiting(5)) && !overload.takes(now, waiting(6)));
+        assert_eq!(Overload::keeps(waiting(FAR_BEHIND)), 5);
+        let long = Waiting { service: Duration::from_secs(9), ..waiting(3) };
+        assert!(overload.takes(now, long), "a few jobs, however long they take");
+        assert!(!overload.takes(now, Waiting { jobs: 4, ..long }));
+        assert_eq!(Overload::keeps(Waiting { jobs: 100, ..long }), 3);
+    }
+
+    #[test]
+    fn a_calm_second_ends_it() {
+        let start = after(Instant::now(), 0);
+        let mut overload = overloaded(start);
+        let mut now = after(start, 42);
+        let mut ask = |milliseconds: u64, jobs: usize| {
+            now += Duration::from_millis(milliseconds);
+            overload.takes(now, waiting(jobs))
+        };
+        for _ in 0..9 {
+            assert!(!ask(10, 6), "refused, so the window is not calm");
+            assert!((0..9).all(|_| ask(10, 5)));
+            assert!(ask(10, 5), "one of eleven refused: calm");
+        }
+        assert!(!ask(100, 6));
+        // A pause is calm.
+        assert!(ask(1_200, FAR_BEHIND));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! At most so many requests wait or run at once; others are refused at once. Requests wait in the order in which they came.
 
-use crate::overload::Overload;
+use crate::overload::{Overload, Waiting};
 use crate::problem::{Answer, Problem};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,8 +40,15 @@ struct Queue {
 
 struct Job {
     since: Instant,
-    /// Called with `false` if the job has waited for too long.
-    run: Box<dyn FnOnce(bool) + Send>,
+    run: Box<dyn FnOnce(Turn) + Send>,
+}
+
+/// What happens to a job that waited.
+#[derive(Clone, Copy)]
+enum Turn {
+    Now,
+    TooLate,
+    Refused,
 }
 
 /// The right of a request to be read and answered.
@@ -58,13 +65,8 @@ impl Drop for Place {
 impl Pool {
     /// Starts `threads` threads. `most` requests are read, wait or run at once, and none waits for longer than `deadline`.
     pub(crate) fn start(threads: usize, most: usize, deadline: Duration) -> std::io::Result<Pool> {
-        let queue = Queue {
-            jobs: VecDeque::new(),
-            threads,
-            service: 0.0,
-            overload: Overload::new(Instant::now()),
-            closed: false,
-        };
+        let queue =
+            Queue { jobs: VecDeque::new(), threads, service: 0.0, overload: Overload::new(), closed: false };
         let shared = Arc::new(Shared { queue: Mutex::new(queue), more: Condvar::new() });
         let start = |number| {
             let shared = Arc::clone(&shared);
@@ -85,6 +87,14 @@ impl Pool {
         }
     }
 
+    /// Refuses a request that would compute if the server is overloaded, before anything of it is read.
+    pub(crate) fn check_load(&self) -> Answer<()> {
+        match self.shared.lock().takes_more(Instant::now()) {
+            true => Ok(()),
+            false => Err(too_many()),
+        }
+    }
+
     /// How many requests have a place.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Relaxed)
@@ -101,14 +111,18 @@ impl Pool {
             self.deadline.as_millis()
         ));
         let expired = late.clone();
-        let run = move |in_time: bool| {
+        let run = move |turn: Turn| {
             // Nobody waits for the answer if the client has gone.
             if !sender.is_closed() {
-                let _ = sender.send(if in_time { work() } else { Err(expired) });
+                let _ = sender.send(match turn {
+                    Turn::Now => work(),
+                    Turn::TooLate => Err(expired),
+                    Turn::Refused => Err(too_many()),
+                });
             }
         };
         if !self.shared.push(Job { since: Instant::now(), run: Box::new(run) }) {
-            return Err(Problem::busy("the server has more requests than it can answer; try again later"));
+            return Err(too_many());
         }
         match tokio::time::timeout(self.deadline, receiver).await {
             Ok(Ok(answer)) => answer,
@@ -122,8 +136,8 @@ impl Pool {
         let mut queue = self.shared.lock();
         let idle = queue.jobs.is_empty() && !queue.closed;
         if idle {
-            let run = move |in_time: bool| {
-                if in_time {
+            let run = move |turn: Turn| {
+                if let Turn::Now = turn {
                     work()
                 }
             };
@@ -145,12 +159,32 @@ impl Pool {
     }
 }
 
+fn too_many() -> Problem {
+    Problem::busy("the server has more requests than it can answer; try again later")
+}
+
+fn refuse(jobs: Vec<Job>) {
+    jobs.into_iter().for_each(|job| (job.run)(Turn::Refused));
+}
+
 impl Queue {
+    fn waiting(&self) -> Waiting {
+        let service = Duration::from_secs_f64(self.service);
+        Waiting { jobs: self.jobs.len(), threads: self.threads, service }
+    }
+
     /// Whether another job may wait.
-    fn takes_more(&mut self) -> bool {
-        let jobs = self.jobs.len();
-        let work = Duration::from_secs_f64(jobs as f64 * self.service / self.threads as f64);
-        self.overload.takes(Instant::now(), work, jobs / self.threads)
+    fn takes_more(&mut self, now: Instant) -> bool {
+        !self.closed && self.overload.takes(now, self.waiting())
+    }
+
+    /// The jobs that wait in vain, when an overload begins: all but the newest.
+    fn late(&mut self, now: Instant) -> Vec<Job> {
+        let waiting = self.waiting();
+        match self.overload.notice(now, waiting) {
+            true => self.jobs.drain(..waiting.jobs - Overload::keeps(waiting)).collect(),
+            false => Vec::new(),
+        }
     }
 }
 
@@ -162,11 +196,14 @@ impl Shared {
     /// Lets a job wait, or drops it. Returns whether it waits.
     fn push(&self, job: Job) -> bool {
         let mut queue = self.lock();
-        let takes = !queue.closed && queue.takes_more();
+        let late = queue.late(job.since);
+        let takes = queue.takes_more(job.since);
         if takes {
             queue.jobs.push_back(job);
             self.more.notify_one();
         }
+        drop(queue);
+        refuse(late);
         takes
     }
 
@@ -174,9 +211,9 @@ impl Shared {
         let mut took = None;
         while let Some(job) = self.next(took) {
             let start = Instant::now();
-            let in_time = job.since.elapsed() <= deadline;
+            let turn = if start - job.since <= deadline { Turn::Now } else { Turn::TooLate };
             // A panic is the failure of one request: its sender is dropped, and the thread goes on.
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (job.run)(in_time)));
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (job.run)(turn)));
             took = Some(start.elapsed());
         }
     }
@@ -186,6 +223,12 @@ impl Shared {
         let mut queue = self.lock();
         if let Some(took) = took {
             queue.service += NEWEST * (took.as_secs_f64() - queue.service);
+            let late = queue.late(Instant::now());
+            if !late.is_empty() {
+                drop(queue);
+                refuse(late);
+                queue = self.lock();
+            }
         }
         loop {
             if let Some(job) = queue.jobs.pop_front() {

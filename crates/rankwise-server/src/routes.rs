@@ -35,25 +35,32 @@ pub(crate) struct Route {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) role: Role,
-    /// Whether it is answered however many others there are, and while the server ends.
-    always: bool,
+    load: Load,
     answer: fn(Arc<App>, Call) -> Answering,
+}
+
+/// What a request costs, and so when it is refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Load {
+    /// Nothing: it is answered however many others there are, and while the server ends.
+    None,
+    /// Little: it is refused if there are too many at once.
+    Light,
+    /// It computes: it is refused as well if the server is overloaded.
+    Heavy,
 }
 
 /// A kind of request in one line.
 macro_rules! route {
     ($method:ident $path:literal, $role:ident => $answer:path) => {
-        route!(@ $method $path, $role, false, $answer)
+        route!($method $path, $role, Light => $answer)
     };
-    ($method:ident $path:literal, $role:ident, always => $answer:path) => {
-        route!(@ $method $path, $role, true, $answer)
-    };
-    (@ $method:ident $path:literal, $role:ident, $always:literal, $answer:path) => {
+    ($method:ident $path:literal, $role:ident, $load:ident => $answer:path) => {
         Route {
             method: stringify!($method),
             path: $path,
             role: Role::$role,
-            always: $always,
+            load: Load::$load,
             answer: |app, call| Box::pin($answer(app, call)),
         }
     };
@@ -61,10 +68,10 @@ macro_rules! route {
 
 /// All kinds of requests.
 pub(crate) static ROUTES: &[Route] = &[
-    route!(GET "/search", Anyone => searching::search),
-    route!(POST "/rank", Anyone => ranking::rank),
-    route!(POST "/explain", Anyone => ranking::explain),
-    route!(POST "/score", Anyone => score::score),
+    route!(GET "/search", Anyone, Heavy => searching::search),
+    route!(POST "/rank", Anyone, Heavy => ranking::rank),
+    route!(POST "/explain", Anyone, Heavy => ranking::explain),
+    route!(POST "/score", Anyone, Heavy => score::score),
     route!(POST "/feedback", Anyone => clicking::feedback),
     route!(GET "/live", Anyone => clicking::live),
     route!(POST "/judgments", Judge => judged::judge),
@@ -74,11 +81,12 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/leaderboard", Anyone => judged::leaderboard),
     route!(GET "/models", Anyone => admin::list),
     route!(PUT "/models/{name}", Admin => admin::put),
+    route!(DELETE "/models/{name}", Admin => admin::remove),
     route!(POST "/models/{name}/promote", Admin => admin::promote),
     route!(POST "/models/{name}/rollback", Admin => admin::roll_back),
-    route!(GET "/health", Anyone, always => status::health),
-    route!(GET "/ready", Anyone, always => status::ready),
-    route!(GET "/metrics", Anyone, always => status::metrics),
+    route!(GET "/health", Anyone, None => status::health),
+    route!(GET "/ready", Anyone, None => status::ready),
+    route!(GET "/metrics", Anyone, None => status::metrics),
     route!(GET "/openapi.json", Anyone => page::openapi),
     route!(GET "/", Anyone => page::page),
     route!(GET "/page/{name}", Anyone => page::file),
@@ -119,6 +127,7 @@ fn filter(method: &str) -> MethodFilter {
     match method {
         "POST" => MethodFilter::POST,
         "PUT" => MethodFilter::PUT,
+        "DELETE" => MethodFilter::DELETE,
         _ => MethodFilter::GET,
     }
 }
@@ -139,13 +148,19 @@ fn methods_of(path: &str) -> String {
 
 async fn respond(app: Arc<App>, number: usize, request: Request) -> Response<Body> {
     let started = Instant::now();
+    let draining = app.draining.load(Ordering::Relaxed);
     let mut response = match answer(&app, &ROUTES[number], request).await {
         Ok(response) => response,
-        Err(problem) => problem.response(),
+        Err(problem) => {
+            if problem.status == StatusCode::SERVICE_UNAVAILABLE && !draining {
+                count(&app.counters.refused);
+            }
+            problem.response()
+        }
     };
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if app.draining.load(Ordering::Relaxed) {
+    if draining {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     app.routes[number].1.observe(response.status().as_u16(), started.elapsed());
@@ -174,13 +189,17 @@ async fn answer(app: &Arc<App>, route: &Route, request: Request) -> Answer<Respo
 fn admitted(app: &App, route: &Route, head: &Parts) -> Answer<Option<Place>> {
     let bearer = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     app.tokens.check(route.role, bearer)?;
-    if route.always {
+    if route.load == Load::None {
         return Ok(None);
     }
     if app.draining.load(Ordering::Relaxed) {
         return Err(Problem::busy("the server is about to end; send the request again"));
     }
-    app.pool.enter().map(Some).inspect_err(|_| count(&app.counters.refused))
+    let place = app.pool.enter().and_then(|place| match route.load {
+        Load::Heavy => app.pool.check_load().map(|()| place),
+        _ => Ok(place),
+    });
+    place.map(Some)
 }
 
 /// Reads what the client is about to send, unless it is much, so that it gets to read the answer.

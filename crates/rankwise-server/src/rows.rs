@@ -232,34 +232,53 @@ const POWERS: [f64; SHORT + 1] =
 /// quotient is rounded once. Rounding it again to f32 gives the nearest f32, unless it is halfway between two.
 fn short_number(bytes: &[u8]) -> Option<(usize, f32)> {
     let start = usize::from(bytes.first() == Some(&b'-'));
-    let (mut at, mut digits) = (start, 0_u64);
-    let mut read = |at: &mut usize| {
-        let from = *at;
-        while let Some(digit) = bytes.get(*at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
-        {
-            digits = digits.wrapping_mul(10).wrapping_add(digit.into());
-            *at += 1;
-        }
-        *at - from
-    };
-    let whole = read(&mut at);
-    let mut fraction = 0;
+    let (whole, mut digits) = sixteen_digits(&bytes[start..]);
+    let (mut at, mut fraction) = (start + whole, 0);
     if bytes.get(at) == Some(&b'.') {
-        at += 1;
-        fraction = read(&mut at);
-        if fraction == 0 {
+        let (count, behind_point) = sixteen_digits(&bytes[at + 1..]);
+        if count == 0 || whole + count > SHORT {
             return None;
         }
+        (at, fraction) = (at + 1 + count, count);
+        digits = digits * POWERS[count] as u64 + behind_point;
     }
-    let is_odd =
-        whole == 0 || (whole > 1 && bytes[start] == b'0') || matches!(bytes.get(at), Some(b'e' | b'E'));
-    if is_odd || whole + fraction > SHORT {
+    let goes_on = matches!(bytes.get(at), Some(b'e' | b'E' | b'0'..=b'9'));
+    if goes_on || whole == 0 || (whole > 1 && bytes[start] == b'0') || whole + fraction > SHORT {
         return None;
     }
     let value = digits as f64 / POWERS[fraction];
     let is_halfway = value.to_bits() & 0x1fff_ffff == 0x1000_0000;
     // Numbers below the smallest normal f32 are halfway elsewhere; so few digits have none but 0.
     (!is_halfway).then_some((at, if start == 1 { -(value as f32) } else { value as f32 }))
+}
+
+/// How many digits are at the beginning, up to sixteen, and their value.
+fn sixteen_digits(bytes: &[u8]) -> (usize, u64) {
+    let (count, digits) = eight_digits(bytes);
+    if count < 8 {
+        return (count, digits);
+    }
+    let (more, last) = eight_digits(&bytes[8..]);
+    (8 + more, digits * POWERS[more] as u64 + last)
+}
+
+/// How many digits are at the beginning, up to eight, and their value. All are read at once: a word has eight bytes, and
+/// each step makes one number of two neighbours, in all its lanes.
+fn eight_digits(bytes: &[u8]) -> (usize, u64) {
+    let word = match bytes.first_chunk() {
+        Some(word) => *word,
+        None => std::array::from_fn(|at| bytes.get(at).copied().unwrap_or_default()),
+    };
+    let values = u64::from_le_bytes(word) ^ 0x3030_3030_3030_3030;
+    // The high bit of a lane is set if its value is above nine. What that carries into later lanes does not matter.
+    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
+    let count = others.trailing_zeros() / 8;
+    // The last digit comes last; the lanes before the first one become zeros.
+    let digits = values.checked_shl(64 - 8 * count).unwrap_or(0);
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    let eight = (fours * 10_000 + (fours >> 32)) & 0xffff_ffff;
+    (count as usize, eight)
 }
 
 /// How many bytes at the beginning are a number by JSON's grammar.

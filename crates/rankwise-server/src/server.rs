@@ -10,6 +10,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rankwise::watch::Stop;
 use rankwise::{Error, Result};
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -36,6 +37,9 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// How often the request to stop is looked at.
 const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// How often the index is looked at for a new commit.
+const INDEX_CHECK: Duration = Duration::from_secs(1);
 
 /// A server that is ready to answer.
 ///
@@ -101,9 +105,11 @@ async fn serve(listener: TcpListener, app: Arc<App>, stop: &Stop, note: &(dyn Fn
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut stopped = pin!(stopped(stop));
+    let mut refreshing = pin!(refresh_forever(&app, note));
     loop {
         let accepted = tokio::select! {
             () = &mut stopped => break,
+            never = &mut refreshing => match never {},
             accepted = accept(&listener, &room) => accepted,
         };
         let (router, end, alive, app) = (router.clone(), end.clone(), alive.clone(), Arc::clone(&app));
@@ -125,6 +131,23 @@ async fn serve(listener: TcpListener, app: Arc<App>, stop: &Stop, note: &(dyn Fn
         Err(_) => {
             note(&format!("the server has ended: some requests took more than {} s", patience.as_secs()))
         }
+    }
+}
+
+/// Searches the newest commit of the index, and tells the operator when there is another one.
+async fn refresh_forever(app: &Arc<App>, note: &(dyn Fn(&str) + Sync)) -> Infallible {
+    let mut told = None;
+    loop {
+        tokio::time::sleep(INDEX_CHECK).await;
+        let app = Arc::clone(app);
+        // A commit that cannot be used is tried again and told once.
+        let change = tokio::task::spawn_blocking(move || app.refresh()).await.ok().flatten();
+        if let Some(text) = &change
+            && change != told
+        {
+            note(text);
+        }
+        told = change;
     }
 }
 

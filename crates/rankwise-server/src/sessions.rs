@@ -106,7 +106,8 @@ impl ClickLog {
     /// Opens the log, and takes up the lists that were shown last.
     pub(crate) fn open(path: &Path, durability: Durability) -> Result<(ClickLog, Vec<String>)> {
         let is_broken = |line: &[u8]| seal_of(line) == Seal::Broken;
-        let Opened { journal, lines, mut notes } = Journal::open(path, WAITING_BYTES as u64, is_broken)?;
+        let Opened { journal, lines, mut notes } =
+            Journal::open(path, WAITING_BYTES as u64, is_broken, true)?;
         let lists = Arc::new(Lists::default());
         let mut unread = 0;
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -43,6 +43,8 @@ pub struct Settings {
     pub depth: usize,
     /// Models by name, and their files.
     pub models: Vec<(String, PathBuf)>,
+    /// The directory that keeps models which are sent, and what was promoted, for another start.
+    pub model_store: Option<PathBuf>,
     /// The model that answers unless another is asked for; if none is given, the first of `models`, or BM25.
     pub default: Option<String>,
     /// Which model answers requests that do not name one.
@@ -89,6 +91,7 @@ impl Default for Settings {
             bm25: Bm25::default(),
             depth: rankwise_search::search::DEPTH,
             models: Vec::new(),
+            model_store: None,
             default: None,
             traffic: Traffic::Default,
             shadow: None,

@@ -20,8 +20,9 @@ pub(crate) async fn ready(app: Arc<App>, _: Call) -> Answer<Response<Body>> {
     if app.draining.load(Ordering::Relaxed) {
         return Err(Problem::busy("the server is about to end"));
     }
-    let documents = app.models.index().map(|index| index.snapshot.len());
-    json(&json!({ "status": "ready", "documents": documents, "models": app.models.now().all().count() }))
+    let catalogue = app.models.now();
+    let documents = catalogue.index.as_ref().map(|index| index.snapshot.len());
+    json(&json!({ "status": "ready", "documents": documents, "models": catalogue.all().count() }))
 }
 
 /// Counts in the text format of Prometheus.

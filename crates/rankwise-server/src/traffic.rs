@@ -45,14 +45,19 @@ impl Chosen {
     }
 }
 
-/// Rejects traffic to models that do not exist, and portions that are not percentages.
-pub(crate) fn check(settings: &Settings, catalogue: &Catalogue) -> Result<()> {
+/// The models that traffic goes to, other than the default.
+pub(crate) fn names(settings: &Settings) -> impl Iterator<Item = &String> {
     let named: Vec<&String> = match &settings.traffic {
         Traffic::Default => Vec::new(),
         Traffic::Split(portions) => portions.iter().map(|(name, _)| name).collect(),
         Traffic::Interleave(names) => names.iter().collect(),
     };
-    for name in named.into_iter().chain(&settings.shadow) {
+    named.into_iter().chain(&settings.shadow)
+}
+
+/// Rejects traffic to models that do not exist, and portions that are not percentages.
+pub(crate) fn check(settings: &Settings, catalogue: &Catalogue) -> Result<()> {
+    for name in names(settings) {
         catalogue.get(name).map_err(|problem| Error::parameter(problem.detail))?;
     }
     match &settings.traffic {

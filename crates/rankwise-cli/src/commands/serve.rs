@@ -28,6 +28,10 @@ pub(crate) struct Serve {
     #[arg(long = "model", value_name = "NAME=MODEL", value_parser = named)]
     models: Vec<(String, PathBuf)>,
 
+    /// A directory that keeps models which are sent, so that they serve again after another start
+    #[arg(long, value_name = "DIR")]
+    model_store: Option<PathBuf>,
+
     /// The model that answers unless another is asked for, or `bm25`
     #[arg(long, value_name = "NAME")]
     default: Option<String>,
@@ -37,7 +41,7 @@ pub(crate) struct Serve {
     depth: u32,
 
     /// Serve a small collection with a model, judgments and clicks
-    #[arg(long, conflicts_with_all = ["index", "models", "log", "judgments", "queries"])]
+    #[arg(long, conflicts_with_all = ["index", "models", "model_store", "log", "judgments", "queries"])]
     demo: bool,
 
     /// The address to listen on. Beyond this machine, it needs --token-file
@@ -184,7 +188,8 @@ impl Serve {
     }
 
     fn settings(self) -> Result<Settings> {
-        let Serve { index, models, default, depth, listen, experiment, judging, safety, bm25, .. } = self;
+        let Serve { index, models, model_store, default, depth, listen, .. } = self;
+        let Serve { experiment, judging, safety, bm25, .. } = self;
         let interleaved = experiment.interleave.map(<[String; 2]>::try_from).transpose();
         let interleaved = interleaved.ok().context("--interleave needs two names, as in prod,next")?;
         let traffic = match (interleaved, experiment.split) {
@@ -201,6 +206,7 @@ impl Serve {
             bm25: bm25.bm25(),
             depth: depth as usize,
             models,
+            model_store,
             default,
             traffic,
             shadow: experiment.shadow,

@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tantivy::directory::{Directory, RamDirectory};
 use tantivy::{IndexReader, IndexSettings, ReloadPolicy, Searcher};
+use xxhash_rust::xxh3::xxh3_64;
 
 const META: &str = "meta.json";
 
@@ -186,6 +187,11 @@ impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Index").field("path", &self.path).finish_non_exhaustive()
     }
+}
+
+/// A number that is another one after every commit and merge. None if the index cannot be read.
+pub(crate) fn commit_mark(path: &Path) -> Option<u64> {
+    fs::read(path.join(META)).ok().map(|meta| xxh3_64(&meta))
 }
 
 fn open_tantivy(path: &Path) -> Result<tantivy::Index> {

@@ -20,7 +20,7 @@ pub use snippet::{Snippet, Snippets};
 use crate::document::{Document, Value};
 use crate::index::layout::{DISTINCT, Layout, Place, distinct_of, length_of};
 use crate::index::links::LinkFile;
-use crate::index::{Index, View};
+use crate::index::{self, Index, View};
 use crate::schema::Schema;
 use rankwise::{Error, Result};
 use segment::{Segment, damaged};
@@ -39,6 +39,8 @@ use values::Values;
 /// keeps its snapshot until there is a new commit.
 pub struct Snapshot {
     path: Arc<Path>,
+    /// What the index said of its last commit.
+    commit: Option<u64>,
     schema: Schema,
     searcher: Searcher,
     /// The fields that are cut into words.
@@ -121,8 +123,11 @@ pub enum QueryContent {
 impl Index {
     /// The documents of the last commit.
     pub fn snapshot(&self) -> Result<Snapshot> {
+        // Read first: if there is a commit meanwhile, the snapshot counts as old, and that does no harm.
+        let commit = index::commit_mark(self.path());
         let View { searcher, manifest, links } = self.view()?;
-        Snapshot::open(self.path(), manifest.schema, searcher, links)
+        let snapshot = Snapshot::open(self.path(), manifest.schema, searcher, links)?;
+        Ok(Snapshot { commit, ..snapshot })
     }
 }
 
@@ -156,11 +161,19 @@ impl Snapshot {
             weighted: bm25::WeightedLengths::default(),
             values: Values::new(links),
             path,
+            commit: None,
             schema,
             searcher,
             text,
             segments,
         })
+    }
+
+    /// Whether there is a newer commit. Segments that were merged count, too: their old files are kept while this is used.
+    pub fn is_outdated(&self) -> bool {
+        let now = index::commit_mark(&self.path);
+        // There is nothing to read for a moment when an index is replaced by another.
+        now.is_some() && now != self.commit
     }
 
     /// The fields of the index.

@@ -10,7 +10,7 @@ fn is_broken(line: &[u8]) -> bool {
 }
 
 fn opened(path: &Path) -> Opened {
-    Journal::open(path, 1 << 20, is_broken).unwrap()
+    Journal::open(path, 1 << 20, is_broken, true).unwrap()
 }
 
 /// Appends a line and waits for what becomes of it.
@@ -91,7 +91,7 @@ fn only_the_end_of_a_long_file_is_read() {
     let text: Vec<u8> = (0..100).flat_map(line).collect();
     std::fs::write(&path, &text).unwrap();
     let length = line(99).len();
-    let Opened { lines, .. } = Journal::open(&path, 3 * length as u64 + 5, is_broken).unwrap();
+    let Opened { lines, .. } = Journal::open(&path, 3 * length as u64 + 5, is_broken, true).unwrap();
     assert_eq!(lines, (97..100).flat_map(line).collect::<Vec<u8>>());
 }
 
@@ -106,4 +106,29 @@ fn a_full_disk_is_told() {
     }
     journal.close();
     assert!(append(&journal, line(1)).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_moved_away_is_followed_by_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, moved) = (directory.path().join("log"), directory.path().join("log.1"));
+    let Opened { journal, .. } = opened(&path);
+    assert_eq!(append(&journal, line(1)), Ok(()));
+    std::fs::rename(&path, &moved).unwrap();
+    assert_eq!((append(&journal, line(2)), append(&journal, line(3))), (Ok(()), Ok(())));
+    // What stands there already is gone on with, without the line that it lacks the end of.
+    std::fs::rename(&path, directory.path().join("log.2")).unwrap();
+    std::fs::write(&path, [line(7), line(8)[..5].to_vec()].concat()).unwrap();
+    assert_eq!(append(&journal, line(4)), Ok(()));
+    journal.close();
+    let text = |name: &str| std::fs::read(directory.path().join(name)).unwrap();
+    assert_eq!((text("log.1"), text("log.2")), (line(1), [line(2), line(3)].concat()));
+    assert_eq!(text("log"), [line(7), line(4)].concat());
+    // Another that must not rotate writes on.
+    let path = directory.path().join("table");
+    let Opened { journal, .. } = Journal::open(&path, 1 << 20, is_broken, false).unwrap();
+    std::fs::rename(&path, &moved).unwrap();
+    assert_eq!(append(&journal, line(5)), Ok(()));
+    assert!(!path.exists() && std::fs::read(&moved).unwrap() == line(5));
 }

@@ -37,19 +37,22 @@ function row(view, model) {
     ...(token() ? [element("div", { class: "line actions" }, actions(view, model))] : [])];
 }
 
-function actions(view, { name, earlier, default: isDefault }) {
+function actions(view, { name, earlier, learner, default: isDefault }) {
   const path = `models/${encodeURIComponent(name)}`;
   const promote = () => change(view, `${path}/promote`, { method: "POST" }, () => `${name} is the default now.`);
   const rollBack = () => change(view, `${path}/rollback`, { method: "POST" }, ({ version }) => `${name} serves version ${version} again.`);
-  return [!isDefault && button("Make default", promote), earlier.length > 0 && sureButton(`Roll back to ${earlier.at(-1)}`, rollBack)];
+  const remove = () => change(view, path, { method: "DELETE" }, () => `${name} is removed.`);
+  return [!isDefault && button("Make default", promote),
+    earlier.length > 0 && sureButton(`Roll back to ${earlier.at(-1)}`, "Press again to roll back", rollBack),
+    !isDefault && learner && sureButton("Remove", "Press again to remove", remove)];
 }
 
 /** A button that works when it is pressed twice. */
-function sureButton(text, work) {
+function sureButton(text, again, work) {
   const press = () => {
     if (node.dataset.sure) return work();
     node.dataset.sure = "yes";
-    node.textContent = "Press again to roll back";
+    node.textContent = again;
     setTimeout(() => {
       delete node.dataset.sure;
       node.textContent = text;

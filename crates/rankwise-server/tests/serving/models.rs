@@ -4,10 +4,12 @@ use crate::client::{Client, Reply};
 use crate::place::{ADMIN, JUDGE, Running, bearer, demo, reopened, settings};
 use rankwise::data::Columns;
 use rankwise::models::{Model, Ranker};
+use rankwise_search::{Analyzer, Document, Field, Index, Schema, Value};
 use rankwise_server::Settings;
 use serde_json::json;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn put(client: &mut Client, name: &str, bytes: &[u8], token: &str) -> Reply {
     client.send("PUT", &format!("/models/{name}"), &[("authorization", &bearer(token))], bytes)
@@ -98,6 +100,131 @@ fn only_administrators_change_models() {
     assert!(error.to_string().contains("token"), "{error}");
 }
 
+fn remove(client: &mut Client, name: &str) -> Reply {
+    client.send("DELETE", &format!("/models/{name}"), &[("authorization", &bearer(ADMIN))], b"")
+}
+
+#[test]
+fn models_are_removed_if_nobody_is_sent_to_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Running::start(Settings {
+        log: Some(directory.path().join("clicks.jsonl")),
+        shadow: Some("linear".to_owned()),
+        ..demo().settings()
+    });
+    let mut client = server.client();
+    let trees = std::fs::read(demo().path("trees.json")).unwrap();
+    put(&mut client, "more", &trees, ADMIN).json();
+    assert!(remove(&mut client, "trees").problem(409).contains("default"));
+    assert!(remove(&mut client, "linear").problem(409).contains("users"));
+    assert!(remove(&mut client, "bm25").problem(409).contains("bm25"));
+    assert!(remove(&mut client, "mor").problem(404).contains("more"));
+    assert_eq!(remove(&mut client, "more").json()["name"], "more");
+    client.get("/search?q=lamp&model=more").problem(404);
+    client.send("DELETE", "/models/trees", &[], b"").problem(401);
+}
+
+#[test]
+fn models_that_were_sent_serve_after_another_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("models");
+    let start = || Running::start(Settings { model_store: Some(store.clone()), ..settings() });
+    let files = || {
+        let entries = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "model")).count()
+    };
+    let server = start();
+    let mut client = server.client();
+    for number in 1..=3 {
+        put(&mut client, "m", &plus(f64::from(number)), ADMIN).json();
+    }
+    put(&mut client, "other", &plus(9.0), ADMIN).json();
+    put(&mut client, "wrong", &plus(8.0), ADMIN).json();
+    post(&mut client, "/models/other/promote").json();
+    post(&mut client, "/models/m/rollback").json();
+    remove(&mut client, "wrong").json();
+    let before = client.get("/models").json();
+    assert_eq!(files(), 3);
+    // One server has it.
+    let second = rankwise_server::Server::start(Settings { model_store: Some(store.clone()), ..settings() });
+    assert!(second.err().unwrap().to_string().contains("another server"));
+    server.end();
+
+    let server = start();
+    let mut client = server.client();
+    assert_eq!(client.get("/models").json(), before);
+    let score = |client: &mut Client, model: &str| {
+        client.post("/score", &json!({ "rows": [[0, 0]], "model": model })).json()["scores"][0].clone()
+    };
+    assert_eq!((score(&mut client, "m"), score(&mut client, "other")), (json!(2.0), json!(9.0)));
+    // The number of a version is never used again.
+    assert_eq!(put(&mut client, "m", &plus(4.0), ADMIN).json()["version"], 4);
+    assert_eq!(post(&mut client, "/models/m/rollback").json()["version"], 2);
+    assert_eq!(post(&mut client, "/models/m/rollback").json()["version"], 1);
+
+    // What cannot be kept does not happen.
+    let before = client.get("/models").json();
+    std::fs::remove_dir_all(&store).unwrap();
+    assert!(put(&mut client, "m", &plus(5.0), ADMIN).problem(507).contains("nothing has changed"));
+    post(&mut client, "/models/m/promote").problem(507);
+    assert_eq!(client.get("/models").json(), before);
+    assert_eq!(score(&mut client, "m"), 1.0);
+}
+
+#[test]
+fn a_file_that_was_given_before_does_not_undo_what_was_sent() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("m.json");
+    std::fs::write(&file, plus(1.0)).unwrap();
+    let start = || {
+        Running::start(Settings {
+            model_store: Some(directory.path().join("models")),
+            models: vec![("m".to_owned(), file.clone())],
+            ..settings()
+        })
+    };
+    let serves = |server: &Running| {
+        let answer = server.client().post("/score", &json!({ "rows": [[0, 0]] })).json();
+        (answer["model"].clone(), answer["version"].clone(), answer["scores"][0].clone())
+    };
+    let server = start();
+    assert_eq!(serves(&server), (json!("m"), json!(1), json!(1.0)));
+    put(&mut server.client(), "m", &plus(2.0), ADMIN).json();
+    server.end();
+
+    let server = start();
+    assert_eq!(serves(&server), (json!("m"), json!(2), json!(2.0)));
+    assert!(server.notes[0].contains("version 2 of `m` serves"), "{:?}", server.notes);
+    put(&mut server.client(), "next", &plus(3.0), ADMIN).json();
+    post(&mut server.client(), "/models/next/promote").json();
+    server.end();
+
+    let server = start();
+    assert_eq!(serves(&server), (json!("next"), json!(1), json!(3.0)));
+    server.end();
+
+    // Another file is a wish.
+    std::fs::write(&file, plus(7.0)).unwrap();
+    let server = start();
+    let answer = server.client().post("/score", &json!({ "rows": [[0, 0]], "model": "m" })).json();
+    assert_eq!((&answer["version"], &answer["scores"][0]), (&json!(3), &json!(7.0)));
+    assert_eq!(serves(&server).0, "next");
+    server.end();
+
+    // A damaged store is not guessed at.
+    for entry in std::fs::read_dir(directory.path().join("models")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "model") {
+            std::fs::write(path, plus(6.0)).unwrap();
+        }
+    }
+    let damaged = rankwise_server::Server::start(Settings {
+        model_store: Some(directory.path().join("models")),
+        ..settings()
+    });
+    assert!(damaged.err().unwrap().to_string().contains("damaged"));
+}
+
 /// Requests while models are swapped are answered by one version each: every score is that of the version that is named.
 #[test]
 fn swaps_under_load_fail_no_request_and_mix_no_versions() {
@@ -166,4 +293,65 @@ fn searches_under_swaps_are_those_of_one_version() {
     });
     // The index that was opened apart gives the same.
     assert_eq!(reopened(&demo().path("docs.idx")).len(), demo().snapshot.len());
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+/// Asks until the answer is as it should be.
+fn wait_for(client: &mut Client, path: &str, is_right: impl Fn(&serde_json::Value) -> bool) {
+    let begun = Instant::now();
+    loop {
+        let answer = client.get(path).json();
+        if is_right(&answer) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{path}: {answer}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn what_is_added_to_the_index_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("docs.idx");
+    copy(&demo().path("docs.idx"), &path);
+    let server = Running::start(Settings { index: Some(path.clone()), ..demo().settings() });
+    let mut client = server.client();
+    let documents = client.get("/ready").json()["documents"].as_u64().unwrap();
+    assert_eq!(client.get("/search?q=zanzibarite").json()["hits"], json!([]));
+
+    let mut writer = Index::open(&path).unwrap().writer(Default::default()).unwrap();
+    let text = Value::Text("The zanzibarite lamp".to_owned());
+    writer.add(Document { id: "new".to_owned(), fields: vec![("title".to_owned(), text)] }).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    wait_for(&mut client, "/ready", |answer| answer["documents"] == documents + 1);
+    // By all models, as the library ranks.
+    for model in ["trees", "linear", "bm25"] {
+        let hits = client.get(&format!("/search?q=zanzibarite&model={model}")).json()["hits"].clone();
+        assert_eq!(hits[0]["id"], "new", "{model}");
+    }
+    let ranker = std::sync::Arc::new(demo().ranker("trees.json"));
+    let search = rankwise_search::Search::new(reopened(&path), Default::default());
+    let search = search.with_model(ranker, rankwise_search::search::DEPTH).unwrap();
+    let found = search.run(&rankwise_search::Query::words("lamp"), 10).unwrap();
+    let hits = client.get("/search?q=lamp&model=trees&k=10").json()["hits"].clone();
+    let ids: Vec<&str> = hits.as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, found.iter().map(|found| found.id.as_str()).collect::<Vec<_>>());
+
+    // An index that the models do not fit is not searched.
+    std::fs::remove_dir_all(&path).unwrap();
+    let schema = Schema::new([Field::text("name", Analyzer::English)]).unwrap();
+    let mut writer = Index::create(&path, &schema).unwrap().writer(Default::default()).unwrap();
+    let text = Value::Text("zanzibarite".to_owned());
+    writer.add(Document { id: "other".to_owned(), fields: vec![("name".to_owned(), text)] }).unwrap();
+    writer.commit().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(client.get("/search?q=zanzibarite").json()["hits"][0]["id"], "new");
 }
