@@ -6,8 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-/// More work than this waits only in a burst, or if there is more than can be done.
+/// More work than this, and more jobs for each thread, wait only in a burst, or if there is more than can be done. A few
+/// clients that send one long request after the other are no overload.
 const BURST: Duration = Duration::from_millis(10);
+const MANY: usize = 8;
 
 /// How long so much work waits before it is an overload.
 const LASTING: Duration = Duration::from_millis(40);
@@ -35,6 +37,10 @@ impl Waiting {
     /// How long the threads need for it.
     fn work(self) -> Duration {
         self.service.mul_f64(self.jobs as f64 / self.threads as f64)
+    }
+
+    fn is_usual(self) -> bool {
+        self.jobs <= MANY * self.threads || self.work() <= BURST
     }
 
     fn is_short(self) -> bool {
@@ -82,7 +88,7 @@ impl Overload {
 
     /// Takes note of what waits. Returns whether an overload begins.
     pub(crate) fn notice(&mut self, now: Instant, waiting: Waiting) -> bool {
-        if waiting.work() <= BURST {
+        if waiting.is_usual() {
             self.behind = None;
             return false;
         }
@@ -139,6 +145,15 @@ mod tests {
                 assert!(!overload.notice(now, waiting(jobs)) && overload.takes(now, waiting(jobs)));
             }
         }
+    }
+
+    #[test]
+    fn a_few_long_jobs_wait() {
+        let (mut overload, start) = (Overload::new(), Instant::now());
+        let long = Waiting { service: Duration::from_millis(50), ..waiting(16) };
+        assert!((0..10).all(|round| !overload.notice(after(start, round * 50), long)));
+        let more = Waiting { jobs: 17, ..long };
+        assert!(!overload.notice(after(start, 500), more) && overload.notice(after(start, 541), more));
     }
 
     #[test]

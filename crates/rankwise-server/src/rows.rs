@@ -189,20 +189,29 @@ impl Reader<'_> {
         self.expect(b'[')?;
         let mut more = !self.skip(b']');
         while more {
-            values.push(self.number()?);
-            more = self.more(b']')?;
+            self.peek();
+            let value = match short_number(&self.bytes[self.at..]) {
+                Some((length, value)) => {
+                    self.at += length;
+                    value
+                }
+                None => self.number()?,
+            };
+            values.push(value);
+            more = match self.bytes.get(self.at) {
+                Some(b',') => {
+                    self.at += 1;
+                    true
+                }
+                _ => self.more(b']')?,
+            };
         }
         Ok(())
     }
 
-    /// A number, or NaN for `null`.
+    /// A number of any length, or NaN for `null`.
     fn number(&mut self) -> Answer<f32> {
-        self.peek();
         let rest = &self.bytes[self.at..];
-        if let Some((length, value)) = short_number(rest) {
-            self.at += length;
-            return Ok(value);
-        }
         if rest.starts_with(b"null") {
             self.at += 4;
             return Ok(f32::NAN);
@@ -224,51 +233,87 @@ impl Reader<'_> {
 /// The most digits of a number that is read the short way.
 const SHORT: usize = 15;
 
-/// Powers of ten, which are exact.
-const POWERS: [f64; SHORT + 1] =
-    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// Powers of ten, which are exact in f64, too.
+const POWERS: [i64; SHORT + 1] = {
+    let mut powers = [1; SHORT + 1];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = 10 * powers[at - 1];
+        at += 1;
+    }
+    powers
+};
 
-/// A number of few digits without an exponent, and its length. Its digits and the power of ten are exact in f64, so their
-/// quotient is rounded once. Rounding it again to f32 gives the nearest f32, unless it is halfway between two.
+/// Room for a sign, a point, sixteen digits before it and after it, and whatever comes behind.
+const WINDOW: usize = 40;
+
+type Window = [u8; WINDOW];
+
+/// A number of few digits without an exponent, and its length.
+#[inline(always)]
 fn short_number(bytes: &[u8]) -> Option<(usize, f32)> {
-    let start = usize::from(bytes.first() == Some(&b'-'));
-    let (whole, mut digits) = sixteen_digits(&bytes[start..]);
+    match bytes.first_chunk() {
+        Some(window) => number_in(window),
+        None => {
+            let mut window = [0; WINDOW];
+            window[..bytes.len()].copy_from_slice(bytes);
+            number_in(&window)
+        }
+    }
+}
+
+/// Its digits and the power of ten are exact in f64, so their quotient is rounded once. Rounding it again to f32 gives the
+/// nearest f32, unless it is halfway between two.
+#[inline(always)]
+fn number_in(window: &Window) -> Option<(usize, f32)> {
+    let start = usize::from(window[0] == b'-');
+    let (whole, mut digits) = whole_digits(window, start);
+    if whole == 0 || whole > SHORT || (whole > 1 && window[start] == b'0') {
+        return None;
+    }
     let (mut at, mut fraction) = (start + whole, 0);
-    if bytes.get(at) == Some(&b'.') {
-        let (count, behind_point) = sixteen_digits(&bytes[at + 1..]);
+    if window[at] == b'.' {
+        let (count, behind_point) = sixteen_digits(window, at + 1);
         if count == 0 || whole + count > SHORT {
             return None;
         }
         (at, fraction) = (at + 1 + count, count);
-        digits = digits * POWERS[count] as u64 + behind_point;
+        digits = digits * POWERS[count] + behind_point;
     }
-    let goes_on = matches!(bytes.get(at), Some(b'e' | b'E' | b'0'..=b'9'));
-    if goes_on || whole == 0 || (whole > 1 && bytes[start] == b'0') || whole + fraction > SHORT {
+    if matches!(window[at], b'e' | b'E' | b'0'..=b'9') {
         return None;
     }
-    let value = digits as f64 / POWERS[fraction];
+    let value = digits as f64 / POWERS[fraction] as f64;
     let is_halfway = value.to_bits() & 0x1fff_ffff == 0x1000_0000;
     // Numbers below the smallest normal f32 are halfway elsewhere; so few digits have none but 0.
     (!is_halfway).then_some((at, if start == 1 { -(value as f32) } else { value as f32 }))
 }
 
-/// How many digits are at the beginning, up to sixteen, and their value.
-fn sixteen_digits(bytes: &[u8]) -> (usize, u64) {
-    let (count, digits) = eight_digits(bytes);
+/// How many digits are before the point, and their value. Often there is one.
+#[inline]
+fn whole_digits(window: &Window, at: usize) -> (usize, i64) {
+    if window[at].is_ascii_digit() && !window[at + 1].is_ascii_digit() {
+        return (1, (window[at] - b'0').into());
+    }
+    sixteen_digits(window, at)
+}
+
+/// How many digits are here, up to sixteen, and their value.
+#[inline]
+fn sixteen_digits(window: &Window, at: usize) -> (usize, i64) {
+    let (count, digits) = eight_digits(&window[at..]);
     if count < 8 {
         return (count, digits);
     }
-    let (more, last) = eight_digits(&bytes[8..]);
-    (8 + more, digits * POWERS[more] as u64 + last)
+    let (more, last) = eight_digits(&window[at + 8..]);
+    (8 + more, digits * POWERS[more] + last)
 }
 
 /// How many digits are at the beginning, up to eight, and their value. All are read at once: a word has eight bytes, and
 /// each step makes one number of two neighbours, in all its lanes.
-fn eight_digits(bytes: &[u8]) -> (usize, u64) {
-    let word = match bytes.first_chunk() {
-        Some(word) => *word,
-        None => std::array::from_fn(|at| bytes.get(at).copied().unwrap_or_default()),
-    };
+#[inline]
+fn eight_digits(bytes: &[u8]) -> (usize, i64) {
+    let word = bytes.first_chunk().copied().unwrap_or_default();
     let values = u64::from_le_bytes(word) ^ 0x3030_3030_3030_3030;
     // The high bit of a lane is set if its value is above nine. What that carries into later lanes does not matter.
     let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
@@ -278,7 +323,7 @@ fn eight_digits(bytes: &[u8]) -> (usize, u64) {
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     let eight = (fours * 10_000 + (fours >> 32)) & 0xffff_ffff;
-    (count as usize, eight)
+    (count as usize, eight as i64)
 }
 
 /// How many bytes at the beginning are a number by JSON's grammar.

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
 
@@ -47,9 +47,12 @@ impl Served {
 
     /// The status and the body of an answer; nothing if the connection ended.
     fn ask(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+        self.send(method, path, &body.to_string())
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> Option<(u16, Value)> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
-        let body = body.to_string();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -216,4 +219,83 @@ fn a_request_to_end_is_followed() {
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     assert!(server.process.wait().unwrap().success());
     assert_eq!(place.read("clicks.jsonl").lines().count(), 1);
+}
+
+/// The memory of a process, in bytes.
+#[cfg(target_os = "linux")]
+fn memory(process: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+/// All kinds of requests, mistakes and another version of the model now and then. Returns how many there were.
+#[cfg(target_os = "linux")]
+fn use_everything(server: &Served, model: &str, features: usize, number: usize) -> usize {
+    let ids: Vec<String> = (0..30).map(|id| format!("d{}", (id + number) % 30)).collect();
+    let row = vec![number as f64; features];
+    let search = "/search?q=time+sharing&k=10&model=m&explain=1&snippets=1";
+    let found = server.ask("GET", search, &json!({})).unwrap().1;
+    let click =
+        json!({ "session": found["session"], "clicks": [{ "doc": found["hits"][0]["id"] }] }).to_string();
+    let ranked = json!({ "query": "system time", "ids": ids, "model": "m" }).to_string();
+    let scored = json!({ "rows": vec![row; 100], "model": "m" }).to_string();
+    let wrong = json!({ "rows": [[1]], "model": "m" }).to_string();
+    let mut requests = vec![
+        ("POST", "/feedback", &*click, 200),
+        ("POST", "/rank", &ranked, 200),
+        ("POST", "/explain", &ranked, 200),
+        ("POST", "/score", &scored, 200),
+        ("POST", "/score", &wrong, 422),
+        ("POST", "/score", "{", 400),
+        ("GET", "/nowhere", "", 404),
+    ];
+    if number.is_multiple_of(20) {
+        requests.extend([("PUT", "/models/m", model, 200), ("GET", "/live", "", 200)]);
+    }
+    for (method, path, body, status) in &requests {
+        let answer = server.send(method, path, body);
+        assert_eq!(answer.as_ref().map(|answer| answer.0), Some(*status), "{method} {path}: {answer:?}");
+    }
+    requests.len() + 1
+}
+
+/// The memory of a server that is used stays what it is after a while, but for the lists in the log that take clicks.
+/// `RANKWISE_SOAK=3600` makes it a test of an hour.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_requests() {
+    const WARM: usize = 200;
+    let time = std::env::var("RANKWISE_SOAK").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5);
+    let place = place();
+    place.write("qrels", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\nq2 0 d4 0\n");
+    place.ok("features docs.idx --queries q.tsv --qrels qrels -o train.csv");
+    place.ok("train lambda-mart --set iterations=20 --set min_data_in_leaf=1 --train train.csv -o m.json");
+    let model = place.read("m.json");
+    let server = Served::start(&place, "docs.idx --model m=m.json --log clicks.jsonl");
+    let features =
+        server.ask("GET", "/models", &json!({})).unwrap().1["models"][1]["features"].as_u64().unwrap();
+    let use_everything = |number| use_everything(&server, &model, features as usize, number);
+    assert!((0..WARM).map(use_everything).sum::<usize>() > WARM);
+    let (before, start, mut requests, mut minutes) = (memory(&server.process), Instant::now(), 0, 0);
+    for number in WARM.. {
+        requests += use_everything(number);
+        std::thread::sleep(Duration::from_millis(2));
+        let passed = start.elapsed().as_secs();
+        if passed / 60 > minutes {
+            minutes = passed / 60;
+            let log = std::fs::metadata(place.path("clicks.jsonl")).unwrap().len() >> 20;
+            eprintln!(
+                "{minutes} min: {requests} requests, {} MiB, log {log} MiB",
+                memory(&server.process) >> 20
+            );
+        }
+        if passed >= time {
+            break;
+        }
+    }
+    let log = std::fs::metadata(place.path("clicks.jsonl")).unwrap().len();
+    let (after, allowed) = (memory(&server.process), (8 << 20) + log.min(128 << 20));
+    assert!(after < before + allowed, "{before} bytes, and {after} after {requests} requests; log {log}");
+    server.kill();
 }
