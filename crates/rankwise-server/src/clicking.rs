@@ -56,7 +56,7 @@ pub(crate) async fn live(app: Arc<App>, call: Call) -> Answer<Response<Body>> {
         let (rate, interval) = clicks.rate();
         let by_rank = (1..).zip(&clicks.by_rank).filter(|(_, (shown, _))| *shown > 0);
         json!({
-            "ranker": name,
+            "ranker": &**name,
             "sessions": clicks.sessions,
             "clicked_sessions": clicks.clicked,
             "clicks": clicks.clicks,

@@ -11,12 +11,12 @@ use rankwise::clicks::interleave::{InterleavingResult, InterleavingTallies, wils
 use rankwise::clicks::{Click, Interleaved, Session};
 use rankwise::significance::ConfidenceInterval;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::oneshot;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Bytes of lines after which a list takes no more clicks. Readers of the log wait for longer.
 const OPEN_BYTES: usize = WAITING_BYTES / 2;
@@ -46,11 +46,19 @@ struct Lists(Mutex<OpenLists>);
 
 #[derive(Default)]
 struct OpenLists {
-    by_id: HashMap<String, List>,
+    by_id: HashMap<IdHash, List>,
     /// Ids and lengths of lines, the oldest first.
-    order: VecDeque<(String, usize)>,
+    order: VecDeque<(IdHash, usize)>,
     bytes: usize,
+    rankers: BTreeSet<Arc<str>>,
     closed: Totals,
+}
+
+/// The id of a session, as it is remembered: there may be half a million.
+type IdHash = u128;
+
+fn id_hash(id: &str) -> IdHash {
+    xxh3_128(id.as_bytes())
 }
 
 /// What is remembered of a list that was shown.
@@ -59,16 +67,16 @@ struct List {
     documents: Box<[u64]>,
     clicks: Vec<u32>,
     /// How many ranks are before its first document.
-    before: usize,
+    before: u32,
     time: f64,
-    ranker: String,
-    interleaved: Option<Interleaved>,
+    ranker: Arc<str>,
+    interleaved: Option<Box<Interleaved>>,
 }
 
 /// Sums over lists.
 #[derive(Clone, Default)]
 struct Totals {
-    by_ranker: BTreeMap<String, RankerClicks>,
+    by_ranker: BTreeMap<Arc<str>, RankerClicks>,
     interleaving: InterleavingTallies,
     interleaved: bool,
 }
@@ -88,7 +96,7 @@ pub(crate) struct RankerClicks {
 
 /// What the log says so far.
 pub(crate) struct Live {
-    pub(crate) by_ranker: BTreeMap<String, RankerClicks>,
+    pub(crate) by_ranker: BTreeMap<Arc<str>, RankerClicks>,
     pub(crate) interleaving: Vec<InterleavingResult>,
 }
 
@@ -265,13 +273,14 @@ impl OpenLists {
         let list = List {
             documents: session.shown.iter().map(hash).collect(),
             clicks: Vec::new(),
-            before: session.rank(0).saturating_sub(1) as usize,
+            before: session.rank(0).saturating_sub(1),
             time: session.time.unwrap_or_default(),
-            ranker: session.ranker.clone().unwrap_or_default(),
-            interleaved: session.interleaved.clone(),
+            ranker: self.ranker(session.ranker.as_deref().unwrap_or_default()),
+            interleaved: session.interleaved.clone().map(Box::new),
         };
-        self.by_id.insert(session.id.clone(), list);
-        self.order.push_back((session.id.clone(), length));
+        let id = id_hash(&session.id);
+        self.by_id.insert(id, list);
+        self.order.push_back((id, length));
         self.bytes += length;
         while self.bytes > OPEN_BYTES
             && let Some((id, length)) = self.order.pop_front()
@@ -283,9 +292,19 @@ impl OpenLists {
         }
     }
 
+    /// The name of a ranker, which all its lists share.
+    fn ranker(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.rankers.get(name) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = name.into();
+        self.rankers.insert(Arc::clone(&new));
+        new
+    }
+
     /// A list that is not in the log was not shown.
     fn forget(&mut self, id: &str) {
-        self.by_id.remove(id);
+        self.by_id.remove(&id_hash(id));
     }
 
     fn click(&mut self, clicked: &Clicked, length: usize) {
@@ -293,7 +312,7 @@ impl OpenLists {
         if let Some((_, last)) = self.order.back_mut() {
             *last += length;
         }
-        if let Some(list) = self.by_id.get_mut(&clicked.session) {
+        if let Some(list) = self.by_id.get_mut(&id_hash(&clicked.session)) {
             let places = clicked.clicks.iter().filter_map(|click| list.place_of(&click.doc));
             let places: Vec<u32> = places.map(|place| place as u32).collect();
             list.clicks.extend(places);
@@ -302,7 +321,7 @@ impl OpenLists {
 
     /// The clicks as they are logged, if the list was shown and has these documents.
     fn check(&self, session: &str, reported: Vec<ReportedClick>) -> Answer<Vec<Click>> {
-        let Some(list) = self.by_id.get(session) else {
+        let Some(list) = self.by_id.get(&id_hash(session)) else {
             return Err(Problem::not_found(
                 "there is no such session, or it was so long ago that it takes no more clicks",
             ));
@@ -341,7 +360,7 @@ impl List {
         Session {
             shown: (0..self.documents.len()).map(|place| place.to_string()).collect(),
             clicks: self.clicks.iter().map(click).collect(),
-            interleaved: self.interleaved.clone(),
+            interleaved: self.interleaved.as_deref().cloned(),
             ..Session::default()
         }
     }
@@ -349,15 +368,16 @@ impl List {
 
 impl Totals {
     fn add(&mut self, list: &List) {
-        let of = self.by_ranker.entry(list.ranker.clone()).or_default();
+        let of = self.by_ranker.entry(Arc::clone(&list.ranker)).or_default();
         let mut places = list.clicks.clone();
         places.sort_unstable();
         places.dedup();
+        let before = list.before as usize;
         of.sessions += 1;
         of.clicked += u64::from(!places.is_empty());
         of.clicks += places.len() as u64;
-        for (rank, (shown, clicked)) in of.by_rank.iter_mut().enumerate().skip(list.before) {
-            let place = rank - list.before;
+        for (rank, (shown, clicked)) in of.by_rank.iter_mut().enumerate().skip(before) {
+            let place = rank - before;
             *shown += u64::from(place < list.documents.len());
             *clicked += u64::from(places.contains(&(place as u32)));
         }

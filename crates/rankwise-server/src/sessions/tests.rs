@@ -34,7 +34,7 @@ fn lists_are_closed_when_enough_came_after_them_and_still_count() {
             lists.click(&clicked(id, "b"), 10);
         }
     }
-    assert!(lists.by_id.len() <= 10 && lists.by_id.contains_key("24"));
+    assert!(lists.by_id.len() <= 10 && lists.by_id.contains_key(&id_hash("24")));
     let reported = |doc: &str| vec![ReportedClick { doc: doc.to_owned(), time: Some(1.0) }];
     assert_eq!(lists.check("0", reported("a")).unwrap_err().status, 404);
     assert_eq!(lists.check("24", reported("c")).unwrap_err().status, 422);
