@@ -102,18 +102,16 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Answer<T> {
 pub(crate) fn not_json(error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let reason = text.rsplit_once(" at line ").map_or(&*text, |(reason, _)| reason);
+    let place = match error.line() {
+        0 => String::new(),
+        line => format!(" (line {line}, column {})", error.column()),
+    };
     match error.classify() {
-        serde_json::error::Category::Data => Problem::unusable(format!(
-            "the body does not have the form that is needed: {reason} (line {}, column {})",
-            error.line(),
-            error.column()
-        )),
+        serde_json::error::Category::Data => {
+            Problem::unusable(format!("the body does not have the form that is needed: {reason}{place}"))
+        }
         serde_json::error::Category::Eof => Problem::bad_request("the JSON in the body is cut short"),
-        _ => Problem::bad_request(format!(
-            "the body is not valid JSON: {reason} (line {}, column {})",
-            error.line(),
-            error.column()
-        )),
+        _ => Problem::bad_request(format!("the body is not valid JSON: {reason}{place}")),
     }
 }
 

@@ -90,6 +90,7 @@ pub fn find<'a, T>(entries: &'a [T], card: impl Fn(&T) -> &Card, what: &str, nam
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
     let hint = match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => "there are none".to_owned(),
         None => format!("known: {}", known.join(", ")),
     };
     Error::parameter(format!("unknown {what} `{name}`; {hint}"))

@@ -15,8 +15,9 @@ use std::sync::Arc;
 /// The directory of the demo.
 const DIRECTORY: &str = "rankwise-demo-serve";
 
-/// Makes the collection, unless it is there, and names its files in the settings.
-pub(super) fn prepare(settings: &mut Settings) -> Result<()> {
+/// Makes the collection, unless it is there, and names its files in the settings. Returns the token that is kept with it,
+/// which counts if no other is given.
+pub(super) fn prepare(settings: &mut Settings) -> Result<Option<String>> {
     let directory = Path::new(DIRECTORY);
     let [index, model, queries] = ["docs.idx", "model.json", "queries.tsv"].map(|name| directory.join(name));
     if !model.exists() {
@@ -33,13 +34,16 @@ pub(super) fn prepare(settings: &mut Settings) -> Result<()> {
         ranker.save(&model)?;
         output::note(format!("wrote the collection of the demo to {}", directory.display()));
     }
-    let token = directory.join("token");
-    settings.admin_tokens.extend(super::serve::tokens(&token)?);
-    output::note(format!("judging and changing models needs the token in {}", token.display()));
     settings.index = Some(index);
     settings.models = vec![("learned".to_owned(), model)];
     settings.queries = Some(queries);
     settings.log = Some(directory.join("clicks.jsonl"));
     settings.judgments = Some(directory.join("judgments.csv"));
-    Ok(())
+    if !settings.admin_tokens.is_empty() {
+        return Ok(None);
+    }
+    let token = directory.join("token");
+    settings.admin_tokens = super::serve::tokens(&token)?;
+    output::note(format!("judging and changing models needs the token in {}", token.display()));
+    Ok(settings.admin_tokens.first().cloned())
 }

@@ -169,11 +169,8 @@ impl Serve {
     pub(crate) fn run(self) -> Result<()> {
         let demo = self.demo;
         let mut settings = self.settings()?;
-        if demo {
-            super::demo_serve::prepare(&mut settings)?;
-        }
-        let token = match demo && std::io::stderr().is_terminal() {
-            true => settings.admin_tokens.first().cloned(),
+        let token = match demo {
+            true => super::demo_serve::prepare(&mut settings)?.filter(|_| std::io::stderr().is_terminal()),
             false => temporary_token(&mut settings)?,
         };
         let server = Server::start(settings)?;

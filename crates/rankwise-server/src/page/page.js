@@ -17,8 +17,11 @@ let shown = null;
 function drawLinks(current) {
   const links = Object.entries(VIEWS).map(([name, { title }]) =>
     element("a", { href: address(name), "aria-current": name === current ? "page" : null }, title));
-  document.querySelector("header nav").replaceChildren(...links);
-  document.querySelector("header nav [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
+  const nav = document.querySelector("header nav");
+  nav.replaceChildren(...links);
+  // On a phone the row of links scrolls. After `scrollIntoView` the Tab key would go on from the link in some browsers.
+  const [row, link] = [nav, nav.querySelector("[aria-current]")].map((node) => node.getBoundingClientRect());
+  nav.scrollLeft += (link.left + link.right - row.left - row.right) / 2;
 }
 
 function draw() {
