@@ -1,7 +1,7 @@
 //! What is said of documents that were found.
 
 use crate::problem::Answer;
-use rankwise_search::search::{Explained, Found, WhyNot};
+use rankwise_search::search::{Explained, ExplainedFeature, Found, WhyNot};
 use rankwise_search::{Document, Query, Snapshot, Snippet, Snippets};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -73,13 +73,11 @@ pub(crate) fn snippets(snapshot: &Snapshot, query: &Query) -> Answer<Option<Snip
     }
 }
 
-/// A snippet with its highlights, counted in characters, which all languages can count.
+/// A snippet with its highlights.
 pub(crate) fn snippet_as_json(snippet: &Snippet) -> Value {
-    let characters = |byte: usize| snippet.text[..byte].chars().count();
-    let ranges = snippet.highlights.iter().map(|range| [characters(range.start), characters(range.end)]);
     json!({
         "text": snippet.text,
-        "highlights": ranges.collect::<Vec<_>>(),
+        "highlights": snippet.characters(),
         "cut_before": snippet.cut_before,
         "cut_after": snippet.cut_after,
     })
@@ -87,18 +85,8 @@ pub(crate) fn snippet_as_json(snippet: &Snippet) -> Value {
 
 /// What a score is made of.
 pub(crate) fn explained_as_json(explained: &Explained) -> Value {
-    let features = explained.features.iter().map(|feature| {
-        json!({
-            "name": feature.name,
-            "value": (!feature.value.is_nan()).then_some(feature.value),
-            "contribution": feature.contribution,
-        })
-    });
-    json!({
-        "base": explained.base,
-        "base_name": explained.base_name,
-        "features": features.collect::<Vec<_>>(),
-    })
+    let features: Vec<Value> = explained.features.iter().map(ExplainedFeature::to_json).collect();
+    json!({ "base": explained.base, "base_name": explained.base_name, "features": features })
 }
 
 /// Why a document is not among the first, in numbers and in a sentence.

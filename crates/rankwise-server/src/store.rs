@@ -15,7 +15,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// What serves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Kept {
     pub(crate) default: Option<String>,
     pub(crate) models: BTreeMap<String, KeptModel>,
@@ -24,7 +23,6 @@ pub(crate) struct Kept {
 
 /// The versions of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct KeptModel {
     /// Numbers and checksums. The last one serves.
     pub(crate) versions: Vec<(u32, String)>,
@@ -34,7 +32,6 @@ pub(crate) struct KeptModel {
 
 /// What a server was started with last. What is given again in the same way is no wish to undo what was done since.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Given {
     pub(crate) default: Option<String>,
     /// The checksums of model files.
@@ -64,8 +61,7 @@ impl Store {
         }
         let path = directory.join(STATE);
         let kept = match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map_err(|error| Error::data(format!("{} is damaged: {error}", path.display())))?,
+            Ok(text) => kept_in(&text, &path)?,
             Err(error) if error.kind() == ErrorKind::NotFound => Kept::default(),
             Err(error) => return Err(Error::io("read", &path, error)),
         };
@@ -98,7 +94,7 @@ impl Store {
         if *before == kept {
             return Ok(());
         }
-        let mut text = serde_json::to_vec_pretty(&kept)
+        let mut text = serde_json::to_vec_pretty(&Formatted { format: FORMAT, kept: kept.clone() })
             .map_err(|error| Error::data(format!("the models cannot be listed: {error}")))?;
         text.push(b'\n');
         write(&self.directory.join(STATE), &text)?;
@@ -125,6 +121,28 @@ impl Store {
         self.directory.join(format!("{digits}.{EXTENSION}"))
     }
 }
+
+/// `models.json`.
+#[derive(Serialize, Deserialize)]
+struct Formatted {
+    format: u32,
+    #[serde(flatten)]
+    kept: Kept,
+}
+
+fn kept_in(text: &[u8], path: &Path) -> Result<Kept> {
+    match serde_json::from_slice(text) {
+        Ok(Formatted { format: FORMAT, kept }) => Ok(kept),
+        Ok(Formatted { format, .. }) => Err(Error::data(format!(
+            "{} has format {format}, and this version of Rankwise reads format {FORMAT}",
+            path.display()
+        ))),
+        Err(error) => Err(Error::data(format!("{} is damaged: {error}", path.display()))),
+    }
+}
+
+/// The format of the file that says what serves.
+const FORMAT: u32 = 1;
 
 /// The file that says what serves, and how files of models end.
 const STATE: &str = "models.json";

@@ -50,7 +50,7 @@ class Hit:
     heading: str
     #: The part of the text that shows best why it was found.
     snippet: str
-    #: Words of the query in the snippet: where they start and end, in bytes of UTF-8.
+    #: Words of the query in the snippet: where they start and end, as in `snippet[start:end]`.
     highlights: list[list[int]]
     #: The document as it was added.
     fields: dict[str, Any]

@@ -71,7 +71,7 @@ impl Results {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The documents in JSON, the same for the command line, Python and the server.
+    /// The documents in JSON, the same for the command line and Python.
     pub fn to_json(&self) -> Vec<Value> {
         self.found.iter().enumerate().map(|(at, found)| self.hit(at, found)).collect()
     }
@@ -87,23 +87,26 @@ impl Results {
             "by_model": found.by_model,
             "heading": self.heading(at),
             "snippet": snippet.text,
-            "highlights": snippet.highlights.iter().map(|range| [range.start, range.end]).collect::<Vec<_>>(),
+            "highlights": snippet.characters(),
             "fields": fields(&self.documents[at]),
         });
         if let Some(explained) = &self.explained {
             value["base"] = explained[at].base.into();
-            value["features"] = explained[at].features.iter().map(feature).collect();
+            value["features"] = explained[at].features.iter().map(ExplainedFeature::to_json).collect();
         }
         value
     }
 }
 
-fn feature(feature: &ExplainedFeature) -> Value {
-    json!({
-        "name": feature.name,
-        "value": (!feature.value.is_nan()).then_some(feature.value),
-        "contribution": feature.contribution,
-    })
+impl ExplainedFeature {
+    /// The feature in JSON; a missing value is null.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "value": (!self.value.is_nan()).then_some(self.value),
+            "contribution": self.contribution,
+        })
+    }
 }
 
 fn fields(document: &Document) -> Value {

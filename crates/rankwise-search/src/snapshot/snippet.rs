@@ -58,6 +58,14 @@ impl Snapshot {
     }
 }
 
+impl Snippet {
+    /// The highlights in Unicode code points, which most languages count in.
+    pub fn characters(&self) -> Vec<[usize; 2]> {
+        let count = |byte: usize| self.text[..byte].chars().count();
+        self.highlights.iter().map(|range| [count(range.start), count(range.end)]).collect()
+    }
+}
+
 impl Snippets {
     /// The best part of the field of this document: the one with the most, and rarest, different words of the query. If it
     /// has none, the field's beginning; if the document lacks the field, an empty snippet.

@@ -223,6 +223,18 @@ fn a_file_that_was_given_before_does_not_undo_what_was_sent() {
         ..settings()
     });
     assert!(damaged.err().unwrap().to_string().contains("damaged"));
+    for (text, part) in [
+        ("{\"format\": 1, \"def", "damaged"),
+        (
+            "{\"format\": 2, \"default\": null, \"models\": {}, \"given\": {\"default\": null, \"models\": {}}}",
+            "format 2",
+        ),
+    ] {
+        std::fs::write(directory.path().join("models/models.json"), text).unwrap();
+        let settings = Settings { model_store: Some(directory.path().join("models")), ..settings() };
+        let error = rankwise_server::Server::start(settings).err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 /// Requests while models are swapped are answered by one version each: every score is that of the version that is named.
