@@ -308,6 +308,23 @@ onOwnServer("judging by keys, with a note, undo and a reload in the middle; the 
   const expected = board.models.map(({ name, metrics }) => [name, metrics["ndcg@10"].mean]).sort((a, b) => b[1] - a[1]);
   assert.deepEqual(shown, expected.map(([name, mean]) => [name, mean.toFixed(4)]));
   await page.getByText("2 judgments for 1 query, of which 1 has a relevant document").waitFor();
+  const [query] = board.by_query;
+  const row = page.locator(".queries tbody tr").first();
+  assert.deepEqual((await row.locator("td").allTextContents()).sort(), Object.values(query.values).map((value) => value.toFixed(4)).sort());
+  await row.getByRole("link", { name: query.text }).click();
+  await page.getByRole("heading", { name: "Search" }).waitFor();
+  assert.equal(await page.getByRole("searchbox").inputValue(), query.text);
+});
+
+onOwnServer("the address that the server prints has the token, which does not stay there", [], async (page, own) => {
+  // Another page first: the address of this one differs only behind the #.
+  await page.goto("about:blank");
+  await page.goto(`${own.address}/#judge?token=${JUDGE}`);
+  await page.getByLabel("Your name").fill("Ada");
+  assert.equal(await page.getByLabel("Token").inputValue(), JUDGE);
+  assert.ok(!page.url().includes(JUDGE), page.url());
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page.locator(".document").waitFor();
 });
 
 onOwnServer("a judge goes through everything, and the end is said", [], async (page, own) => {

@@ -2,7 +2,7 @@
 
 By day, users search the demo collection on a running server and click: they look at rank r with probability 1/r and, of what they see, click documents by
 their grades. Lists are interleaved from the model and BM25, so documents move between ranks. At night, propensities are estimated from the log,
-a model is trained on the clicks, sent to the server with PUT, and promoted. The table shows NDCG@10 on queries that no user asks.
+a model is trained on the clicks and sent to the server with PUT, as the next version. The table shows NDCG@10 on queries that no user asks.
 
     experiments/serving_loop.py RANKWISE [--nights N] [--sessions N] [-o DIRECTORY]
 

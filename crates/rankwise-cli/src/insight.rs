@@ -49,6 +49,8 @@ pub(crate) fn shown(top: usize, all: usize) -> usize {
 
 /// A number with its sign, also if positive.
 pub(crate) fn signed(value: f64) -> String {
+    // Minus zero is zero.
+    let value = value + 0.0;
     let sign = if value < 0.0 { "" } else { "+" };
     format!("{sign}{}", table::six(value))
 }

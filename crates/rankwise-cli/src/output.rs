@@ -136,7 +136,15 @@ fn hint(error: &str) -> Option<String> {
     } else if error.contains("raise the limit") {
         "--memory-limit GIB".to_owned()
     } else if error.contains("cannot be written to a TREC file") {
-        "--format csv with `score`".to_owned()
+        "--format csv with `score`, --json with `search`".to_owned()
+    } else if error.contains("two documents have the id") {
+        "--duplicates keep-first or --duplicates replace".to_owned()
+    } else if error.contains("allow larger documents") {
+        "--max-document MIB".to_owned()
+    } else if error.contains("there is already an index in") {
+        "--add to add to it".to_owned()
+    } else if error.contains("put text with special characters in quotes") {
+        "--syntax words, which takes any text".to_owned()
     } else if error.contains("is not a parameter of") {
         let (_, scorers) = error.split_once("but with scorer ")?;
         format!("--scorer {}", scorers.split(' ').next()?)

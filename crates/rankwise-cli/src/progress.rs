@@ -20,6 +20,12 @@ impl ProgressBar {
         bar.set_prefix(title.to_owned());
         ProgressBar { bar, stop: stop.clone() }
     }
+
+    /// Prints notes above the bar.
+    pub(crate) fn notes(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let bar = self.bar.clone();
+        move |note| bar.suspend(|| crate::output::note(note))
+    }
 }
 
 /// Shows the jobs of an experiment or a search: how many are done, the best value so far, the time left.

@@ -3,7 +3,7 @@
 use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use rankwise_search::document::read_queries;
+use rankwise_search::document::{QueryFile, read_query_file};
 use rankwise_search::{Bm25, Index, Query, Schema, SearchQuery, Snapshot};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 #[command(next_help_heading = "BM25")]
 pub(crate) struct Bm25Args {
     /// How slowly more occurrences of a word stop to count
-    #[arg(long, default_value_t = 1.2, value_name = "X")]
+    #[arg(long, default_value_t = 1.2, value_name = "X", allow_negative_numbers = true)]
     k1: f64,
 
     /// How much the length of a document counts, from 0 to 1
-    #[arg(long, default_value_t = 0.75, value_name = "X")]
+    #[arg(long, default_value_t = 0.75, value_name = "X", allow_negative_numbers = true)]
     b: f64,
 
     /// Text fields and how much a word in them counts, as in title=2,body=1. Default: all, each 1
@@ -56,12 +56,16 @@ impl Syntax {
 
     /// The queries of a file.
     pub(crate) fn queries(self, file: &Path, schema: &Schema) -> Result<Vec<SearchQuery>> {
-        let named = read_queries(file, None)?;
+        let QueryFile { queries, numbered } = read_query_file(file, None)?;
+        if numbered {
+            let file = file.display();
+            output::note(format!("{file} has no tabs: its lines are taken as texts, numbered from 1"));
+        }
         let query = |named: rankwise_search::document::NamedQuery| {
             let query = self.query(&named.text, schema).with_context(|| format!("query `{}`", named.id))?;
             Ok(SearchQuery { id: named.id, query })
         };
-        named.into_iter().map(query).collect()
+        queries.into_iter().map(query).collect()
     }
 }
 

@@ -138,6 +138,14 @@ fn driver(engine: &Bound<'_, PyAny>, failure: &Failure) -> PyResult<Driver> {
     Ok(Driver::new(PythonEngine { object, workers, failure: failure.clone() }))
 }
 
+/// Hands a note to Python's `logging`. An exception ends the training and reaches the caller.
+fn warn(note: &str, failure: &Failure) {
+    let logged = Python::attach(|py| work::log(py, "warning", &[note.to_owned()]));
+    if let Err(error) = logged {
+        failure.report(error);
+    }
+}
+
 /// Trains on the workers of an engine.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "called by rankwise.distributed.train only")]
@@ -165,7 +173,11 @@ pub(crate) fn train_on_workers(
     let recipe = recipe.get().complete(py, &failure);
     let mut job = TrainJob::new(&recipe, source(train), valid.map(source), workers).map_err(exception)?;
     job.threads = threads;
-    let mut driver = driver(engine, &failure)?.with_limits(Limits { reply: limit, ..Limits::default() });
+    work::log(py, "info", &Vec::from_iter(job.forecast()))?;
+    let warned = failure.clone();
+    let mut driver = driver(engine, &failure)?
+        .with_limits(Limits { reply: limit, ..Limits::default() })
+        .with_notes(move |note| warn(note, &warned));
     let checkpoint = checkpoint.map(|path| Checkpoint { path, every: checkpoint_every });
     let ((ranker, traffic), history) = work::attended(py, None, &callbacks, &failure, move |watch| {
         let ranker = driver.train(&job, checkpoint.as_ref(), watch)?.ranker;

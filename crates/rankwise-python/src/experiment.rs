@@ -69,8 +69,9 @@ impl PythonTasks {
 }
 
 impl TaskEngine for PythonTasks {
-    fn submit(&mut self, number: usize, task: &str) -> rankwise::Result<()> {
-        let submitted = Python::attach(|py| self.tasks.call_method1(py, "submit", (number, task)).map(drop));
+    fn submit(&mut self, number: usize, name: &str, task: &str) -> rankwise::Result<()> {
+        let submitted =
+            Python::attach(|py| self.tasks.call_method1(py, "submit", (number, name, task)).map(drop));
         submitted.map_err(|error| self.refused(error))
     }
 

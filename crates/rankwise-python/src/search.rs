@@ -118,7 +118,7 @@ impl SearchIndex {
                     for id in &delete {
                         writer.delete(id)?;
                     }
-                    writer.write(documents.map(|placed| placed.map(|placed| placed.document)), watch)
+                    writer.write_documents(documents, watch)
                 })?
             }
         };
@@ -300,7 +300,12 @@ impl WritingOptions {
     fn reading(&self, fields: Option<Vec<String>>) -> PyResult<DocumentOptions> {
         let format = self.format.as_deref().map(DocumentFormat::of_name).transpose().map_err(exception)?;
         let on_error = if self.on_error == "skip" { OnError::Skip } else { OnError::Stop };
-        Ok(DocumentOptions { format, id: self.id.clone(), fields, on_error, ..DocumentOptions::default() })
+        let longest = DocumentOptions::longest_of(self.document_bytes());
+        Ok(DocumentOptions { format, id: self.id.clone(), fields, on_error, longest })
+    }
+
+    fn document_bytes(&self) -> u64 {
+        u64::from(self.max_document) << 20
     }
 
     fn writer(&self) -> PyResult<WriterOptions> {
@@ -312,7 +317,7 @@ impl WritingOptions {
                 _ => Duplicates::Refuse,
             },
             unknown_fields: UnknownFields::Ignore,
-            document_bytes: u64::from(self.max_document) << 20,
+            document_bytes: self.document_bytes(),
         })
     }
 }

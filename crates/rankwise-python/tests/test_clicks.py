@@ -53,6 +53,20 @@ def test_dictionaries_files_and_frames_are_the_same(tmp_path: Path) -> None:
     assert list(log)[0]["clicks"] == [{"doc": "c", "time": 2.5}]
 
 
+def test_events_of_metarank(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    shown = {"event": "ranking", "id": "r", "timestamp": "1000", "items": [{"id": "a"}, {"id": "b"}]}
+    lines = [
+        {**shown, "fields": [{"name": "search", "value": "cat"}]},
+        {"event": "interaction", "id": "i", "ranking": "r", "timestamp": "4000", "type": "buy", "item": "b"},
+    ]
+    events.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    [session] = clicks.Log.from_metarank(events, query_field="search", types=["buy"])
+    assert (session["query"], session["shown"], session["clicks"][0]["doc"]) == ("cat", ["a", "b"], "b")
+    with pytest.raises(ValueError, match="no rankings that can be used"):
+        clicks.Log.from_metarank(events)
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
 def test_frames_of_every_package(package: str) -> None:
     module = pytest.importorskip(package)

@@ -132,7 +132,7 @@ def test_mistakes(shards, tmp_path):
         distributed.score(RECIPE, shards)
 
 
-def test_an_engine_of_ones_own_may_lose_messages(shards):
+def test_an_engine_of_ones_own_may_lose_messages(shards, caplog):
     from rankwise.distributed.worker import Worker
 
     class Forgetful(distributed.Engine):
@@ -155,6 +155,15 @@ def test_an_engine_of_ones_own_may_lose_messages(shards):
     ranker = distributed.train(RECIPE, shards, engine=Forgetful(2))
     assert ranker.to_bytes() == RECIPE.fit(rw.read(shards)).to_bytes()
     assert ranker.traffic["losses"] > 5
+    told = [record.getMessage() for record in caplog.records]
+    assert "worker 0 was lost, and another one takes its place: it was forgotten" in told
+    assert len(told) == ranker.traffic["losses"]
+
+
+def test_fewer_files_than_workers_are_noted(shards, caplog):
+    caplog.set_level("INFO", "rankwise")
+    distributed.train(RECIPE, shards[:1], workers=2)
+    assert "the training data is 1 file for 2 workers" in caplog.text
 
 
 def test_an_engine_that_fails_ends_the_training_with_its_exception(shards):

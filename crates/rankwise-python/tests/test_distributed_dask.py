@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -74,7 +75,59 @@ def test_a_task_whose_process_dies_is_done_again(tmp_path, client):
         return shard
 
     engine = _dask.Dask(None, 1, client, {}, True)
-    assert engine.map(once, ["a", "b"]) == ["a", "b"] and marker.exists()
+    assert engine.map(once, ["a", "b"], 60) == ["a", "b"] and marker.exists()
+
+
+def test_a_task_that_is_lost_again_and_again_is_named(client):
+    from rankwise.distributed import _dask
+
+    client.cluster.scheduler.allowed_failures = 0
+    engine = _dask.Dask(None, 1, client, {}, True)
+    with pytest.raises(RuntimeError, match="the task for b was lost 3 times; the last time, KilledWorker"):
+        engine.map(die_for_b, ["a", "b"], 60)
+
+
+def die_for_b(shard):
+    if shard == "b":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return shard
+
+
+def test_an_exception_is_no_reason_to_try_again(tmp_path, client):
+    from rankwise.distributed import _dask
+
+    def fail(shard):
+        with open(tmp_path / "calls", "a") as calls:
+            calls.write(shard)
+        raise FileNotFoundError(shard)
+
+    engine = _dask.Dask(None, 1, client, {}, True)
+    with pytest.raises(FileNotFoundError, match="^a$"):
+        engine.map(fail, ["a"], 60)
+    assert (tmp_path / "calls").read_text() == "a"
+
+
+def test_tasks_that_cannot_run_are_named(valid_shards, shards, client):  # noqa: F811
+    ranker = RECIPE.fit(rw.read(shards))
+    told = r"no task has ended for 0.5 seconds; waiting for .*part-0.txt, .*part-1.txt, but no Dask worker has taken any"
+    with pytest.raises(TimeoutError, match=told):
+        distributed.score(ranker, valid_shards, engine="dask", options={"resources": {"moon": 1}}, limit=0.5)
+    client.cluster.scale(0)
+    with pytest.raises(TimeoutError, match="part-0.txt.* but the Dask cluster has no workers"):
+        distributed.evaluate(ranker, valid_shards, engine="dask", limit=2)
+
+
+def test_tasks_that_take_long_are_waited_for(client, caplog):
+    from rankwise.distributed import _dask
+
+    engine = _dask.Dask(None, 1, client, {}, True)
+    assert engine.map(slow, ["a", "b"], 0.6) == ["a", "b"]
+    assert "no task has ended for 0.6 seconds; waiting for a, b" in caplog.text
+
+
+def slow(shard):
+    time.sleep(3)
+    return shard
 
 
 def test_a_missing_file(shards):  # noqa: F811

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -63,7 +64,32 @@ def test_a_task_whose_process_dies_is_done_again(shards, tmp_path):  # noqa: F81
         return shard
 
     engine = _ray.Ray(None, 1, {}, True)
-    assert engine.map(once, ["a", "b"]) == ["a", "b"] and marker.exists()
+    assert engine.map(once, ["a", "b"], 60) == ["a", "b"] and marker.exists()
+
+
+def test_a_task_that_is_lost_again_and_again_is_named(ray):
+    def die(shard):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(RuntimeError, match="the task for a was lost 3 times; the last time, WorkerCrashedError"):
+        _ray.Ray(None, 1, {}, True).map(die, ["a"], 60)
+
+
+def test_tasks_that_cannot_run_are_named(shards, valid_shards):  # noqa: F811
+    ranker = RECIPE.fit(rw.read(shards))
+    told = "waiting for .*part-0.txt, .*part-1.txt, but no machine of Ray has 64 CPU, 1 moon; `ray status`"
+    options = {"num_cpus": 64, "resources": {"moon": 1}}
+    with pytest.raises(TimeoutError, match=told):
+        distributed.score(ranker, valid_shards, engine="ray", options=options, limit=0.5)
+
+
+def test_tasks_that_take_long_are_waited_for(ray, caplog):
+    def slow(shard):
+        time.sleep(3)
+        return shard
+
+    assert _ray.Ray(None, 1, {}, True).map(slow, ["a", "b"], 0.6) == ["a", "b"]
+    assert "no task has ended for 0.6 seconds; waiting for a, b" in caplog.text
 
 
 def test_a_missing_file(shards):  # noqa: F811

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -109,6 +110,47 @@ def test_a_job_lost_three_times_is_named(tmp_path: Path) -> None:
     lost = r"cannot run the job made fold \d .* lost 3 times, .* RuntimeError: the node is gone"
     with pytest.raises(OSError, match=lost):
         rw.run(EXPERIMENT, tmp_path, engine=Never())
+
+
+class Idle:
+    """Starts nothing, and may know why."""
+
+    def submit(self, function: Any, item: Any, /) -> Future[Any]:
+        return Future()
+
+
+class Closed(Idle):
+    def obstacle(self, futures: list[Any]) -> str:
+        return f"{len(futures)} are too many for a closed shop"
+
+
+def test_jobs_that_cannot_run_end_the_run_and_are_named(tmp_path: Path) -> None:
+    stuck = r"no task has ended for 0.2 seconds; waiting for made fold 1 .*, made fold 1 .* more, but 1\d are too many"
+    with pytest.raises(TimeoutError, match=stuck):
+        rw.run(EXPERIMENT, tmp_path, engine=Closed(), limit=0.2)
+    with pytest.raises(ValueError, match="limit is 0"):
+        rw.run(EXPERIMENT, tmp_path, engine=Closed(), limit=0)
+
+
+def test_jobs_that_take_long_are_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    tasks = _engines.Tasks(Idle(), abs, 0.1)
+    for number in range(5):
+        tasks.submit(number, f"job {number}", -number)
+    for _ in range(3):
+        assert tasks.next(0.15) is None
+    told = "no task has ended for 0.1 seconds; waiting for job 0, job 1, job 2 and 2 more"
+    assert [record.getMessage() for record in caplog.records] == [told] * 3
+
+
+def test_a_slow_job_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    with _engines.LocalProcesses(1) as processes:
+        tasks = _engines.Tasks(processes, time.sleep, 0.2)
+        tasks.submit(0, "the nap", 1)
+        ended = None
+        while ended is None:
+            ended = tasks.next(0.1)
+    assert ended == (0, None, None)
+    assert "waiting for the nap" in caplog.text
 
 
 def interrupted_run(directory: Path, engine: str, **options: Any) -> bytes:
@@ -240,8 +282,22 @@ def test_workers_of_dask_that_die(client: Any, expected: dict[str, bytes], tmp_p
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_dask_without_a_client(tmp_path: Path) -> None:
+def test_dask_without_workers(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        pytest.raises(TimeoutError, match="waiting for made fold 1 .* the Dask cluster has no workers"),
+    ):
+        rw.run(EXPERIMENT, tmp_path, engine="dask", client=client, limit=0.5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "call", [f"run({EXPERIMENT!r}, 'out', engine='dask')", "distributed.train('mart', ['a'], engine='dask')"]
+)
+def test_dask_without_a_client(call: str) -> None:
     pytest.importorskip("distributed", reason="Dask is not installed")
-    code = f"import rankwise as rw; rw.run({EXPERIMENT!r}, {str(tmp_path)!r}, engine='dask')"
+    code = f"import rankwise.distributed; rankwise.{call}"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ValueError: there is no client of Dask" in told.stderr

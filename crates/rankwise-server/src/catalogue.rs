@@ -2,7 +2,7 @@
 
 use crate::problem::{Answer, Problem};
 use crate::settings::Settings;
-use crate::store::{Given, Kept, KeptModel, Store};
+use crate::store::{Given, Kept, Store};
 use arc_swap::ArcSwap;
 use axum::http::StatusCode;
 use rankwise::models::{Ranker, checksum, read_bytes};
@@ -38,6 +38,8 @@ pub(crate) struct Served {
 pub(crate) struct Catalogue {
     models: BTreeMap<String, Versions>,
     default: Option<String>,
+    /// The last version of each name. No number is used twice, because the log knows lists by them.
+    last: BTreeMap<String, u32>,
     /// What the server was started with.
     given: Given,
     /// What all models search.
@@ -51,8 +53,6 @@ struct Versions {
     current: Arc<Served>,
     /// The last one is the newest.
     earlier: Vec<Arc<Served>>,
-    /// The version of the next one.
-    next: u32,
 }
 
 /// The models, which change while requests are answered.
@@ -90,10 +90,11 @@ impl Models {
         if let Some(index) = &index {
             let (name, checksum, search) = (BM25.to_owned(), String::new(), Some(index.search(None)?));
             let current = Arc::new(Served { name, version: 1, checksum, ranker: None, search });
-            models.insert(BM25.to_owned(), Versions { current, earlier: Vec::new(), next: 2 });
+            models.insert(BM25.to_owned(), Versions { current, earlier: Vec::new() });
         }
         let default = models.keys().next().cloned();
-        let mut catalogue = Catalogue { models, default, given: Given::default(), index, revision: 0 };
+        let mut catalogue =
+            Catalogue { models, default, last: BTreeMap::new(), given: Given::default(), index, revision: 0 };
         if let Some(store) = &store {
             catalogue.take_up(store)?;
         }
@@ -116,6 +117,9 @@ impl Models {
                     "version {} of `{name}` serves, which was sent after {shown} was first given",
                     kept.version
                 )),
+                None if given.models.get(name) == Some(&sum) => {
+                    notes.push(format!("`{name}` does not serve: it was removed after {shown} was first given; it can be sent again with PUT"));
+                }
                 _ => {
                     let put = self.put(name, &bytes);
                     put.map_err(|problem| Error::model(format!("the model {shown}: {}", problem.detail)))?;
@@ -154,7 +158,8 @@ impl Models {
             if before.is_none() && catalogue.models.len() >= MOST {
                 return Err(Problem::unusable(format!("there are {MOST} models, and more are not kept")));
             }
-            let (version, sum) = (before.map_or(1, |versions| versions.next), checksum(bytes));
+            let version = catalogue.last.get(name).map_or(1, |last| last + 1);
+            let sum = checksum(bytes);
             let current = Arc::new(Served::new(name, version, sum, ranker, catalogue.index.as_ref())?);
             if let Some(store) = &self.store {
                 store.save(&current.checksum, bytes).map_err(not_kept)?;
@@ -165,7 +170,8 @@ impl Models {
                 earlier.push(before.current);
                 earlier.drain(..earlier.len().saturating_sub(KEPT));
             }
-            let versions = Versions { current: Arc::clone(&current), earlier, next: version + 1 };
+            catalogue.last.insert(name.to_owned(), version);
+            let versions = Versions { current: Arc::clone(&current), earlier };
             catalogue.models.insert(name.to_owned(), versions);
             Ok(current)
         })
@@ -280,15 +286,20 @@ impl Catalogue {
         let models = models.map(|versions| {
             let all = versions.earlier.iter().chain([&versions.current]);
             let all = all.map(|served| (served.version, served.checksum.clone())).collect();
-            (versions.current.name.clone(), KeptModel { versions: all, next: versions.next })
+            (versions.current.name.clone(), all)
         });
-        Kept { default: self.default.clone(), models: models.collect(), given: self.given.clone() }
+        Kept {
+            default: self.default.clone(),
+            models: models.collect(),
+            last: self.last.clone(),
+            given: self.given.clone(),
+        }
     }
 
     /// Adds what a store has kept.
     fn take_up(&mut self, store: &Store) -> Result<()> {
         let kept = store.kept();
-        for (name, KeptModel { versions, next }) in kept.models {
+        for (name, versions) in kept.models {
             let mut earlier = Vec::new();
             for (version, sum) in versions {
                 let served = store.read(&sum).and_then(|bytes| {
@@ -299,10 +310,11 @@ impl Catalogue {
                 })?));
             }
             if let Some(current) = earlier.pop() {
-                self.models.insert(name, Versions { current, earlier, next });
+                self.models.insert(name, Versions { current, earlier });
             }
         }
         self.default = kept.default.filter(|name| self.models.contains_key(name)).or(self.default.take());
+        self.last = kept.last;
         self.given = kept.given;
         Ok(())
     }
@@ -356,6 +368,14 @@ impl Served {
                 "this server has no index, so it cannot search; start it with one, or send feature rows to /v1/rank or /v1/score",
             )
         })
+    }
+
+    /// The model's name with its version, by which lists in the log are known: clicks on one version say nothing of another.
+    pub(crate) fn label(&self) -> String {
+        match self.ranker {
+            Some(_) => format!("{}@{}", self.name, self.version),
+            None => self.name.clone(),
+        }
     }
 
     pub(crate) fn as_json(&self) -> Value {

@@ -1,22 +1,17 @@
-//! `/judgments`, `/judge` and `/leaderboard`: judging documents, and what the judgments say about models.
+//! `/judgments` and `/judge`: judging documents.
 
-use crate::admin::blocking;
 use crate::app::App;
 use crate::call::{Call, json, json_with};
-use crate::catalogue::Catalogue;
 use crate::counters::count;
 use crate::found::{fields, snippet_as_json, snippets};
 use crate::judging::Judging;
 use crate::problem::{Answer, Problem};
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
-use rankwise::experiment::{Comparison, ComparisonOptions};
-use rankwise::labels::{Judgment, Judgments, MergeRule};
-use rankwise::metrics::{Conventions, DocumentIds, Evaluation, JudgedList, evaluate_lists, parse_list};
-use rankwise_search::{Query, Search};
+use rankwise::labels::Judgment;
+use rankwise_search::Query;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -30,12 +25,6 @@ const GRADES: [(u8, &str, &str); 4] = [
 
 const GUIDELINES: &str = "Judge each document on its own, as somebody who typed this query and reads this document. Judge what \
 it says, not how well it is written. If you cannot decide between two grades, give the lower one.";
-
-/// Metrics of the leaderboard.
-const METRICS: &str = "ndcg@10,map,mrr";
-
-/// How many documents of a model are evaluated per query.
-const DEPTH: usize = 1000;
 
 /// The most characters of names and notes.
 const MAX_NAME: usize = 64;
@@ -52,7 +41,7 @@ struct JudgmentBody {
     note: Option<String>,
 }
 
-fn judging(app: &App) -> Answer<&Judging> {
+pub(crate) fn judging(app: &App) -> Answer<&Judging> {
     app.judging
         .as_ref()
         .ok_or_else(|| Problem::not_found("this server collects no judgments; start it with --judgments"))
@@ -189,150 +178,6 @@ fn next_task(
         });
     }
     json(&answer)
-}
-
-/// The models by the judgments so far.
-pub(crate) async fn leaderboard(app: Arc<App>, call: Call) -> Answer<Response<Body>> {
-    call.parameters()?.end()?;
-    let revision = (app.models.now().revision, judging(&app)?.all().1);
-    let mut kept = app.leaderboard.lock().await;
-    if let Some((of, known)) = &*kept
-        && *of == revision
-    {
-        return json(known);
-    }
-    let shared = Arc::clone(&app);
-    let board = blocking(move || board(&shared)).await?;
-    let response = json(&board);
-    *kept = Some((revision, board));
-    response
-}
-
-/// A query with its labels.
-struct Labelled {
-    id: String,
-    query: Query,
-    labels: HashMap<String, f32>,
-}
-
-fn board(app: &App) -> Answer<Value> {
-    let judging = judging(app)?;
-    let (judgments, _) = judging.all();
-    let catalogue: Arc<Catalogue> = app.models.now();
-    let labelled = labelled(judging, &judgments);
-    let judged: BTreeSet<&str> = judgments.all().iter().map(|judgment| judgment.query.as_str()).collect();
-    let summary = json!({
-        "judgments": judgments.all().len(),
-        "judged_queries": judged.len(),
-        "queries": labelled.len(),
-        "metrics": METRICS.split(',').collect::<Vec<_>>(),
-        "rule": "the median of the grades of all judges; documents without a judgment count as not relevant",
-    });
-    let systems: Vec<(&str, &Search)> =
-        catalogue.all().filter_map(|s| Some((s.name.as_str(), s.search.as_ref()?))).collect();
-    if labelled.is_empty() || systems.len() < 2 {
-        let mut empty = summary;
-        empty["models"] = json!([]);
-        return Ok(empty);
-    }
-    let baseline = systems.iter().position(|(name, _)| *name == crate::catalogue::BM25);
-    let mut evaluations = Vec::new();
-    let mut judged = Vec::new();
-    for (_, search) in &systems {
-        let (evaluation, fraction) = evaluate(search, &labelled)?;
-        evaluations.push(evaluation);
-        judged.push(fraction);
-    }
-    let names: Vec<String> = systems.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let options = ComparisonOptions { baseline, ..ComparisonOptions::default() };
-    let comparisons = Comparison::by_metric(&names, &evaluations, &options)?;
-    let mut answer = summary;
-    answer["models"] =
-        (0..systems.len()).map(|system| model_as_json(system, &systems, &comparisons, &judged)).collect();
-    Ok(answer)
-}
-
-fn model_as_json(
-    system: usize,
-    systems: &[(&str, &Search)],
-    comparisons: &[Comparison],
-    judged: &[f64],
-) -> Value {
-    let mut metrics = BTreeMap::new();
-    for (name, comparison) in METRICS.split(',').zip(comparisons) {
-        let summary = &comparison.systems[system];
-        let against = comparison.pairs.iter().find(|pair| pair.system == system).map(|pair| {
-            json!({
-                "baseline": systems[pair.against].0,
-                "difference": pair.difference,
-                "interval": pair.interval,
-                "p": pair.p_permutation_holm,
-            })
-        });
-        metrics
-            .insert(name, json!({ "mean": summary.mean, "interval": summary.interval, "against": against }));
-    }
-    json!({ "name": systems[system].0, "metrics": metrics, "judged_at_10": judged[system] })
-}
-
-/// Queries whose text is known and that have a relevant document.
-fn labelled(judging: &Judging, judgments: &Judgments) -> Vec<Labelled> {
-    let mut by_query: HashMap<String, HashMap<String, f32>> = HashMap::new();
-    for label in judgments.merge(MergeRule::Median).labels {
-        by_query.entry(label.query).or_default().insert(label.document, label.grade as f32);
-    }
-    let labelled = judging.queries.iter().filter_map(|query| {
-        let labels = by_query.remove(&query.id)?;
-        labels.values().any(|label| *label > 0.0).then(|| Labelled {
-            id: query.id.clone(),
-            query: Query::words(&query.text),
-            labels,
-        })
-    });
-    labelled.collect()
-}
-
-/// The metrics of a model, and the fraction of its first ten documents that were judged.
-fn evaluate(search: &Search, labelled: &[Labelled]) -> Answer<(Evaluation, f64)> {
-    /// The documents of a query: those that were found, and relevant ones that were not.
-    struct List {
-        ids: Vec<String>,
-        labels: Vec<f32>,
-        scores: Vec<f64>,
-    }
-    let (mut lists, mut judged, mut shown) = (Vec::new(), 0, 0);
-    for query in labelled {
-        let found = search.run(&query.query, DEPTH)?;
-        judged += found.iter().take(10).filter(|found| query.labels.contains_key(&found.id)).count();
-        shown += found.len().min(10);
-        let mut left = query.labels.clone();
-        let mut list = List { ids: Vec::new(), labels: Vec::new(), scores: Vec::new() };
-        for found in found {
-            list.labels.push(left.remove(&found.id).unwrap_or(f32::NAN));
-            list.scores.push(found.score);
-            list.ids.push(found.id);
-        }
-        let mut missed: Vec<(String, f32)> = left.into_iter().collect();
-        missed.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (id, label) in missed {
-            list.ids.push(id);
-            list.labels.push(label);
-        }
-        lists.push(list);
-    }
-    let lists: Vec<JudgedList<'_>> = labelled
-        .iter()
-        .zip(&lists)
-        .map(|(query, list)| JudgedList {
-            id: &query.id,
-            labels: &list.labels,
-            scores: &list.scores,
-            document_ids: DocumentIds::List(&list.ids),
-            weight: 1.0,
-        })
-        .collect();
-    let evaluation = evaluate_lists(&lists, &parse_list(METRICS, &Conventions::default())?)?;
-    Ok((evaluation, f64::from(judged as u32) / f64::from(shown.max(1) as u32)))
 }
 
 /// The time by the clock of the world, as in `2026-11-19T04:30:00Z`.

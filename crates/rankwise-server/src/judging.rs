@@ -6,13 +6,15 @@ use crate::problem::{Answer, Problem};
 use crate::sessions::written;
 use crate::settings::{Durability, Settings};
 use arc_swap::ArcSwapOption;
+use rankwise::data::read_run;
 use rankwise::labels::{Judgment, JudgmentColumns, Judgments};
 use rankwise::{Error, Result};
 use rankwise_search::Query;
 use rankwise_search::document::{NamedQuery, read_queries};
+use rankwise_search::search::in_order;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -32,9 +34,14 @@ pub(crate) struct Judging {
     pub(crate) queries: Vec<NamedQuery>,
     /// How many judges see the same document.
     pub(crate) judges: usize,
+    /// What runs rank first, for each query.
+    runs: Option<RunDocuments>,
     /// What is judged, once it is known.
     pool: ArcSwapOption<Pool>,
 }
+
+/// Documents by query.
+type RunDocuments = HashMap<String, BTreeSet<String>>;
 
 /// The documents to judge for every query, in the order in which all judges see them.
 pub(crate) struct Pool {
@@ -103,9 +110,25 @@ impl Judging {
             )));
         }
         let judgments = Judgments::read(path, &JudgmentColumns::default())?;
+        let runs = match settings.runs.is_empty() {
+            true => None,
+            false => Some(first_of_runs(&settings.runs, settings.pool)?),
+        };
+        if let Some(runs) = &runs {
+            let without = queries.iter().filter(|query| !runs.contains_key(&query.id)).count();
+            if without == queries.len() {
+                return Err(Error::data(
+                    "no query has documents in the runs; are the ids of the queries those of the runs?",
+                ));
+            }
+            if without > 0 {
+                notes.push(format!("{without} of {} queries have no documents in the runs", queries.len()));
+            }
+        }
         let state = Arc::new(Mutex::new(State { judgments, ..State::default() }));
         let (durability, judges) = (settings.durability, settings.judges);
-        Ok((Judging { journal, state, durability, queries, judges, pool: ArcSwapOption::empty() }, notes))
+        let pool = ArcSwapOption::empty();
+        Ok((Judging { journal, state, durability, queries, judges, runs, pool }, notes))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -152,14 +175,20 @@ impl Judging {
         })
     }
 
-    /// Collects the documents to judge: the first ones of every model, for every query. Does nothing if that was done for
-    /// these models.
+    /// Collects the documents to judge: the first ones of every run, or of every model, for every query. Does nothing if
+    /// that was done for these models.
     pub(crate) fn collect(&self, models: &Models, depth: usize) -> Result<()> {
         let catalogue = models.now();
         if self.pool.load().as_ref().is_some_and(|pool| pool.revision == catalogue.revision) {
             return Ok(());
         }
-        let documents = self.queries.iter().map(|query| pooled(query, &catalogue, depth));
+        let documents = self.queries.iter().map(|query| {
+            let documents = match &self.runs {
+                Some(runs) => in_index(runs.get(&query.id), &catalogue)?,
+                None => pooled(query, &catalogue, depth)?,
+            };
+            Ok(disguised(query, documents))
+        });
         let documents = documents.collect::<Result<_>>()?;
         self.pool.store(Some(Arc::new(Pool { revision: catalogue.revision, documents })));
         Ok(())
@@ -266,16 +295,46 @@ impl State {
     }
 }
 
-/// The first documents of every model, in an order that does not show which model likes them.
-fn pooled(query: &NamedQuery, catalogue: &Catalogue, depth: usize) -> Result<Vec<String>> {
+/// The first `depth` documents of all runs, for each query.
+fn first_of_runs(paths: &[PathBuf], depth: usize) -> Result<RunDocuments> {
+    let mut documents = RunDocuments::new();
+    for path in paths {
+        for topic in read_run(path)?.topics {
+            let first = in_order(&topic).into_iter().take(depth).map(|(id, _)| id.to_owned());
+            documents.entry(topic.id.clone()).or_default().extend(first);
+        }
+    }
+    Ok(documents)
+}
+
+/// Those of these documents that can be shown.
+fn in_index(documents: Option<&BTreeSet<String>>, catalogue: &Catalogue) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    if let Some(index) = &catalogue.index {
+        for id in documents.into_iter().flatten() {
+            if index.snapshot.find(id)?.is_some() {
+                found.insert(id.clone());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The first documents of every model.
+fn pooled(query: &NamedQuery, catalogue: &Catalogue, depth: usize) -> Result<BTreeSet<String>> {
     let words = Query::words(&query.text);
     let mut documents = BTreeSet::new();
     for search in catalogue.all().filter_map(|served| served.search.as_ref()) {
         documents.extend(search.run(&words, depth)?.into_iter().map(|found| found.id));
     }
+    Ok(documents)
+}
+
+/// Documents in an order that does not show which model or run likes them.
+fn disguised(query: &NamedQuery, documents: BTreeSet<String>) -> Vec<String> {
     let mut documents: Vec<String> = documents.into_iter().collect();
     documents.sort_by_cached_key(|id| xxh3_64(format!("{} {id}", query.id).as_bytes()));
-    Ok(documents)
+    documents
 }
 
 /// A judgment as a line with its checksum.

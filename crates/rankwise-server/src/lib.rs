@@ -17,6 +17,7 @@ mod found;
 mod journal;
 mod judged;
 mod judging;
+mod leaderboard;
 mod overload;
 mod page;
 mod pool;

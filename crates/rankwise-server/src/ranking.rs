@@ -7,7 +7,7 @@ use crate::found::{Hit, explained_as_json};
 use crate::problem::{Answer, Problem};
 use crate::rows::check_rows;
 use crate::searching::check_query;
-use crate::traffic::choose_one;
+use crate::traffic::{choose_one, key_of};
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use rankwise::clicks::Session;
@@ -17,6 +17,13 @@ use rankwise_search::search::{Given, Ranked, explain_rows};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// The most documents whose scores are explained at once.
+const MAX_EXPLAINED: usize = 1000;
+
+/// The most documents of a list in the log, and the most bytes of their ids.
+const MAX_LOGGED: usize = 1000;
+const MAX_ID: usize = 1024;
 
 /// What to rank.
 #[derive(Deserialize)]
@@ -53,6 +60,7 @@ struct Answered<'a> {
     query: Option<&'a str>,
     model: &'a str,
     version: u32,
+    ranker: String,
     hits: Vec<Hit>,
     /// Ids that the index does not have.
     unknown: Vec<String>,
@@ -89,19 +97,19 @@ fn respond(app: &App, catalogue: &Catalogue, bytes: &Bytes, explain: bool) -> An
     if let Some(query) = &body.query {
         check_query(query)?;
     }
-    let key = body.user.as_deref().unwrap_or_default();
-    let served = choose_one(&app.settings.traffic, catalogue, body.model.as_deref(), key)?;
+    let key = key_of(body.user.as_deref())?;
+    let served = choose_one(&app.settings.traffic, catalogue, body.model.as_deref(), &key)?;
     let most = app.settings.max_rows;
     let mut listed = match (body.ids.take(), body.documents.take()) {
         (Some(ids), None) => listed_of_ids(&served, &body, ids, most)?,
         (None, Some(documents)) => listed_of_rows(&served, documents, most)?,
         _ => return Err(Problem::unusable("the body must have either `ids` or `documents` with features")),
     };
+    let k = body.k.unwrap_or(listed.hits.len()).min(listed.hits.len());
+    listed.hits.truncate(k);
     if explain {
         explain_hits(&served, &mut listed)?;
     }
-    let k = body.k.unwrap_or(listed.hits.len()).min(listed.hits.len());
-    listed.hits.truncate(k);
     let width = served.ranker()?.model.width();
     listed.rows.truncate(k * width);
     let session = match body.log {
@@ -114,6 +122,7 @@ fn respond(app: &App, catalogue: &Catalogue, bytes: &Bytes, explain: bool) -> An
         query: body.query.as_deref(),
         model: &served.name,
         version: served.version,
+        ranker: served.label(),
         hits: listed.hits,
         unknown: listed.unknown,
     })
@@ -186,7 +195,14 @@ fn check_different<'a>(ids: impl Iterator<Item = &'a String>) -> Answer<()> {
 }
 
 fn explain_hits(served: &Served, listed: &mut Listed) -> Answer<()> {
-    let explained = explain_rows(served.ranker()?, &listed.rows)?;
+    if listed.hits.len() > MAX_EXPLAINED {
+        return Err(Problem::unusable(format!(
+            "at most {MAX_EXPLAINED} documents are explained at once; ask for the first ones with `k`"
+        )));
+    }
+    // The rows are those of all documents, among which a model may have scaled each.
+    let shown: Vec<usize> = (0..listed.hits.len()).collect();
+    let explained = explain_rows(served.ranker()?, &listed.rows, &shown)?;
     for (hit, explained) in listed.hits.iter_mut().zip(&explained) {
         hit.explain = Some(explained_as_json(explained));
     }
@@ -198,10 +214,21 @@ fn log(app: &App, served: &Served, body: &RankBody, listed: &Listed, width: usiz
     let Some(query) = &body.query else {
         return Err(Problem::unusable("a list can only be logged with its `query`"));
     };
+    if listed.hits.len() > MAX_LOGGED {
+        return Err(Problem::unusable(format!(
+            "a list that is logged has at most {MAX_LOGGED} documents; ask for those that are shown with `k`"
+        )));
+    }
+    if let Some(hit) = listed.hits.iter().find(|hit| hit.id.len() > MAX_ID) {
+        let start: String = hit.id.chars().take(20).collect();
+        return Err(Problem::unusable(format!(
+            "the id `{start}…` has more than {MAX_ID} bytes, which is too long for the log"
+        )));
+    }
     let features = listed.rows.chunks_exact(width).map(<[f32]>::to_vec);
     Ok(app.show(Session {
         query: query.clone(),
-        ranker: Some(served.name.clone()),
+        ranker: Some(served.label()),
         shown: listed.hits.iter().map(|hit| hit.id.clone()).collect(),
         features: app.settings.log_features.then(|| features.collect()),
         ..Session::default()

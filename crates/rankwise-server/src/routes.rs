@@ -6,7 +6,7 @@ use crate::counters::count;
 use crate::pool::Place;
 use crate::problem::{Answer, Problem};
 use crate::tokens::Role;
-use crate::{admin, clicking, judged, page, ranking, score, searching, status};
+use crate::{admin, clicking, judged, leaderboard, page, ranking, score, searching, status};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
@@ -78,7 +78,7 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/judgments", Judge => judged::list),
     route!(GET "/judge", Anyone => judged::about),
     route!(GET "/judge/next", Judge => judged::next),
-    route!(GET "/leaderboard", Anyone => judged::leaderboard),
+    route!(GET "/leaderboard", Anyone => leaderboard::leaderboard),
     route!(GET "/models", Anyone => admin::list),
     route!(PUT "/models/{name}", Admin => admin::put),
     route!(DELETE "/models/{name}", Admin => admin::remove),

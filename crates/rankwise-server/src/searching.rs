@@ -6,14 +6,13 @@ use crate::catalogue::Served;
 use crate::counters::count;
 use crate::found::{Hit, explained_as_json, fields, snippet_as_json, snippets, why_not_as_json};
 use crate::problem::{Answer, Problem};
-use crate::tokens::{hex, random_bytes};
-use crate::traffic::{Chosen, choose, interleaving_of};
+use crate::traffic::{Chosen, choose, interleaving_of, key_of};
 use axum::body::Body;
 use axum::http::Response;
 use rankwise::clicks::interleave::Interleaving;
 use rankwise::clicks::{Interleaved, Session};
 use rankwise_search::search::{Found, Search};
-use rankwise_search::{Document, Query};
+use rankwise_search::{Document, Query, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -51,6 +50,7 @@ struct Answered<'a> {
     query: &'a str,
     model: String,
     version: u32,
+    ranker: String,
     hits: Vec<Hit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<Value>,
@@ -127,15 +127,22 @@ pub(crate) fn check_query(q: &str) -> Answer<()> {
     }
 }
 
+/// Rejects fields that no document has.
+fn check_fields(wanted: &[String], schema: &Schema) -> Answer<()> {
+    let known: Vec<&str> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+    match wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(rankwise::card::unknown("field", name, &known).into()),
+    }
+}
+
 fn respond(app: &Arc<App>, asked: SearchCall, started: Instant) -> Answer<Response<Body>> {
     let catalogue = app.models.now();
-    let key = match &asked.user {
-        Some(user) => user.clone(),
-        None => hex(&random_bytes::<16>()?),
-    };
+    let key = key_of(asked.user.as_deref())?;
     let chosen = choose(&app.settings.traffic, &catalogue, asked.model.as_deref(), &key)?;
     let first = chosen.first();
     let search = first.search()?;
+    check_fields(asked.fields.as_deref().unwrap_or_default(), search.snapshot().schema())?;
     let query = match asked.full_syntax {
         true => Query::parse(&asked.q, search.snapshot().schema())?,
         false => Query::words(&asked.q),
@@ -168,6 +175,7 @@ fn respond(app: &Arc<App>, asked: SearchCall, started: Instant) -> Answer<Respon
         query: &asked.q,
         model: chosen.name(),
         version: first.version,
+        ranker: chosen.ranker(),
         hits,
         why_not,
         took_ms: started.elapsed().as_secs_f64() * 1e3,
@@ -203,7 +211,7 @@ fn list(chosen: &Chosen, query: &Query, asked: &SearchCall, key: &str) -> Answer
             };
             Ok(List {
                 found: list.shown.iter().zip(&list.credit).filter_map(of).collect(),
-                interleaved: Some(list.logged(&first.name, &second.name)),
+                interleaved: Some(list.logged(&first.label(), &second.label())),
             })
         }
     }
@@ -220,28 +228,33 @@ fn show(
     if app.clicks.is_none() {
         return Ok(None);
     }
-    let features = match (app.settings.log_features, chosen) {
-        (true, Chosen::One(served)) => {
-            let found: Vec<Found> = list.found.iter().map(|(_, found)| found.clone()).collect();
-            served.search()?.features(query, &found)?
-        }
-        _ => None,
+    let features = match app.settings.log_features {
+        true => features_of(chosen, query, list)?,
+        false => None,
     };
-    let rows = features.map(|rows| {
-        let width = rows.len() / list.found.len().max(1);
-        rows.chunks_exact(width.max(1)).map(<[f32]>::to_vec).collect()
-    });
     let from = asked.offset as u32;
     let ranks = from + 1..from + 1 + list.found.len() as u32;
     Ok(app.show(Session {
         query: asked.q.clone(),
-        ranker: Some(chosen.name()),
+        ranker: Some(chosen.ranker()),
         shown: list.found.iter().map(|(_, found)| found.id.clone()).collect(),
         positions: (from > 0).then(|| ranks.collect()),
-        features: rows,
+        features,
         interleaved: list.interleaved.clone(),
         ..Session::default()
     }))
+}
+
+/// A row for each document: the features of the model, or of the first of two that has some.
+fn features_of(chosen: &Chosen, query: &Query, list: &List) -> Answer<Option<Vec<Vec<f32>>>> {
+    let found: Vec<Found> = list.found.iter().map(|(_, found)| found.clone()).collect();
+    for served in (0..2).filter_map(|number| chosen.served(number)) {
+        if let Some(rows) = served.search()?.features(query, &found)? {
+            let width = rows.len() / found.len().max(1);
+            return Ok(Some(rows.chunks_exact(width.max(1)).map(<[f32]>::to_vec).collect()));
+        }
+    }
+    Ok(None)
 }
 
 /// Lets the shadow model rank the same query, if nobody waits for the threads.
@@ -285,7 +298,7 @@ fn hits_of(served: &Served, query: &Query, found: &[Found], asked: &SearchCall) 
         hits.push(Hit {
             fields: Some(fields(&document, asked.fields.as_deref())),
             snippet: snippets.as_ref().map(|snippets| snippet_as_json(&snippets.of(&document))),
-            explain: explained.as_ref().map(|explained| explained_as_json(&explained[at])),
+            explain: explained.as_ref().and_then(|explained| explained[at].as_ref()).map(explained_as_json),
             ..Hit::found(found, at + 1)
         });
     }

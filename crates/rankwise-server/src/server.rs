@@ -19,9 +19,10 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_io_timeout::TimeoutStream;
 
-/// How long a client may take to send the head of its next request.
-const HEAD_TIME: Duration = Duration::from_secs(30);
+/// How long a client may take to send the head of its next request, and how long it may take nothing of an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The most headers of a request.
 const MAX_HEADERS: usize = 64;
@@ -170,12 +171,14 @@ async fn accept(
 async fn converse(stream: TcpStream, router: Router, mut end: watch::Receiver<bool>) {
     // Without it, small answers would be slow; with an error the connection still works.
     let _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(PATIENCE));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .header_read_timeout(PATIENCE)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
     tokio::select! {
         // A client that breaks off is no failure of the server.

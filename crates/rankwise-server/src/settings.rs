@@ -63,6 +63,8 @@ pub struct Settings {
     pub judges: usize,
     /// How many documents of every model are judged for a query.
     pub pool: usize,
+    /// TREC runs whose first documents are judged instead of those of the models.
+    pub runs: Vec<PathBuf>,
     /// What judges are told, instead of our own words.
     pub guidelines: Option<String>,
     /// When events are acknowledged.
@@ -101,6 +103,7 @@ impl Default for Settings {
             queries: None,
             judges: 3,
             pool: 20,
+            runs: Vec::new(),
             guidelines: None,
             durability: Durability::Group,
             admin_tokens: Vec::new(),

@@ -17,17 +17,11 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(crate) default: Option<String>,
-    pub(crate) models: BTreeMap<String, KeptModel>,
+    /// The numbers and checksums of all versions. The last one serves.
+    pub(crate) models: BTreeMap<String, Vec<(u32, String)>>,
+    /// The number that was used last for each name, also for models that were removed.
+    pub(crate) last: BTreeMap<String, u32>,
     pub(crate) given: Given,
-}
-
-/// The versions of a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct KeptModel {
-    /// Numbers and checksums. The last one serves.
-    pub(crate) versions: Vec<(u32, String)>,
-    /// The number of the next one.
-    pub(crate) next: u32,
 }
 
 /// What a server was started with last. What is given again in the same way is no wish to undo what was done since.
@@ -105,7 +99,7 @@ impl Store {
 
     /// Removes files of models that are not named. What cannot be removed stays.
     fn tidy(&self, kept: &Kept) {
-        let versions = kept.models.values().flat_map(|model| &model.versions);
+        let versions = kept.models.values().flatten();
         let needed: HashSet<PathBuf> = versions.map(|(_, sum)| self.path(sum)).collect();
         for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let path = entry.path();

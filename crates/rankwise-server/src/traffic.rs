@@ -3,6 +3,7 @@
 use crate::catalogue::{Catalogue, Served};
 use crate::problem::Answer;
 use crate::settings::{Settings, Traffic};
+use crate::tokens::{hex, random_bytes};
 use rankwise::rng::{Random, stream};
 use rankwise::{Error, Result};
 use std::sync::Arc;
@@ -21,11 +22,19 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    /// The name of the ranker of a list, for answers and the log.
+    /// The name of the model, or of both.
     pub(crate) fn name(&self) -> String {
         match self {
             Chosen::One(served) => served.name.clone(),
             Chosen::Two([first, second]) => format!("{}+{}", first.name, second.name),
+        }
+    }
+
+    /// The ranker of a list, which is one version of a model, or of two.
+    pub(crate) fn ranker(&self) -> String {
+        match self {
+            Chosen::One(served) => served.label(),
+            Chosen::Two([first, second]) => format!("{}+{}", first.label(), second.label()),
         }
     }
 
@@ -55,8 +64,15 @@ pub(crate) fn names(settings: &Settings) -> impl Iterator<Item = &String> {
     named.into_iter().chain(&settings.shadow)
 }
 
-/// Rejects traffic to models that do not exist, and portions that are not percentages.
+/// Rejects traffic to models that do not exist, what needs an index without one, and portions that are not percentages.
 pub(crate) fn check(settings: &Settings, catalogue: &Catalogue) -> Result<()> {
+    let of_searches = matches!(settings.traffic, Traffic::Interleave(_)) || settings.shadow.is_some();
+    if of_searches && catalogue.index.is_none() {
+        return Err(Error::parameter(
+            "only searches are interleaved and followed by a shadow model, and a server without an index does not search; \
+             give it an index, or divide users with --split",
+        ));
+    }
     for name in names(settings) {
         catalogue.get(name).map_err(|problem| Error::parameter(problem.detail))?;
     }
@@ -74,6 +90,14 @@ pub(crate) fn check(settings: &Settings, catalogue: &Catalogue) -> Result<()> {
             }
         }
         _ => Ok(()),
+    }
+}
+
+/// What is the same for all requests of a user, and different for requests without one.
+pub(crate) fn key_of(user: Option<&str>) -> Answer<String> {
+    match user {
+        Some(user) => Ok(user.to_owned()),
+        None => Ok(hex(&random_bytes::<16>()?)),
     }
 }
 

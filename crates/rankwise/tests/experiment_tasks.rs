@@ -97,7 +97,7 @@ impl Unreliable {
 }
 
 impl TaskEngine for Unreliable {
-    fn submit(&mut self, number: usize, task: &str) -> Result<()> {
+    fn submit(&mut self, number: usize, _: &str, task: &str) -> Result<()> {
         self.waiting.push((number, task.to_owned()));
         self.most_waiting = self.most_waiting.max(self.waiting.len());
         Ok(())
@@ -258,7 +258,7 @@ fn a_learner_that_fails_is_reported_and_not_tried_again() {
 struct Counted(Vec<String>);
 
 impl TaskEngine for Counted {
-    fn submit(&mut self, number: usize, task: &str) -> Result<()> {
+    fn submit(&mut self, number: usize, _: &str, task: &str) -> Result<()> {
         assert_eq!(number, self.0.len());
         self.0.push(task.to_owned());
         Ok(())
@@ -279,7 +279,7 @@ struct Lost {
 }
 
 impl TaskEngine for Lost {
-    fn submit(&mut self, number: usize, task: &str) -> Result<()> {
+    fn submit(&mut self, number: usize, _: &str, task: &str) -> Result<()> {
         self.open.push(number);
         *self.submitted.entry(task.to_owned()).or_default() += 1;
         Ok(())
@@ -308,7 +308,7 @@ fn a_job_that_is_lost_three_times_ends_the_run() {
 struct Kept(Vec<String>);
 
 impl TaskEngine for Kept {
-    fn submit(&mut self, _: usize, task: &str) -> Result<()> {
+    fn submit(&mut self, _: usize, _: &str, task: &str) -> Result<()> {
         self.0.push(task.to_owned());
         Ok(())
     }

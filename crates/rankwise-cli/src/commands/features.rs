@@ -135,6 +135,9 @@ impl FeaturesCommand {
         bar.finish_and_clear();
         let extracted = extracted?;
         output::notes(&extracted.report.notes());
+        if self.qrels.is_none() {
+            output::note("there are no judgments, so all labels are 0; --qrels FILE names them");
+        }
         let data = &extracted.data;
         output::notes(&write(data, out, None)?);
         output::print(&format!(

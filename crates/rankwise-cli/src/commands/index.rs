@@ -1,6 +1,6 @@
 use crate::progress::DocumentCount;
 use crate::{interrupt, output, table};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use rankwise::error::Error;
 use rankwise_search::document::{DocumentFormat, DocumentOptions, Documents, OnError};
@@ -138,7 +138,7 @@ impl IndexCommand {
             new.create(&self.output, &mut documents, &mut DocumentCount::new(stop))
         });
         note_summary(&documents);
-        Ok(result?)
+        result.map_err(|error| self.explained(error))
     }
 
     fn update(&self) -> Result<Committed> {
@@ -148,10 +148,11 @@ impl IndexCommand {
             return Ok(writer.commit()?);
         }
         let mut documents = self.documents(None)?;
-        let added = documents.by_ref().map(|placed| placed.map(|placed| placed.document));
-        let result = interrupt::stoppable(|stop| writer.write(added, &mut DocumentCount::new(stop)));
+        let result = interrupt::stoppable(|stop| {
+            writer.write_documents(&mut documents, &mut DocumentCount::new(stop))
+        });
         note_summary(&documents);
-        Ok(result?)
+        result.map_err(|error| self.explained(error))
     }
 
     fn documents(&self, fields: Option<Vec<String>>) -> Result<Documents> {
@@ -163,9 +164,26 @@ impl IndexCommand {
                 OnErrorArg::Stop => OnError::Stop,
                 OnErrorArg::Skip => OnError::Skip,
             },
-            ..DocumentOptions::default()
+            longest: self.longest(),
         };
         Ok(Documents::open(&self.files, &options)?)
+    }
+
+    /// The longest document in a file, in bytes.
+    fn longest(&self) -> u64 {
+        DocumentOptions::longest_of(self.document_bytes())
+    }
+
+    fn document_bytes(&self) -> u64 {
+        u64::from(self.max_document) << 20
+    }
+
+    /// Names the flag that lets longer documents be read.
+    fn explained(&self, error: Error) -> anyhow::Error {
+        match error.message().contains(&format!("is longer than {} bytes", self.longest())) {
+            true => anyhow!("{error}; --max-document allows larger documents"),
+            false => error.into(),
+        }
     }
 
     fn writer_options(&self) -> WriterOptions {
@@ -177,7 +195,7 @@ impl IndexCommand {
                 DuplicatesArg::Replace => Duplicates::Replace,
             },
             unknown_fields: UnknownFields::Ignore,
-            document_bytes: u64::from(self.max_document) << 20,
+            document_bytes: self.document_bytes(),
         }
     }
 

@@ -70,8 +70,8 @@ impl JudgmentArgs {
         };
         let judgments = Judgments::read_all(&self.files, &columns)?;
         if judgments.without_grade() > 0 {
-            let rows = crate::output::count(judgments.without_grade(), "row has", "rows have");
-            crate::output::note(format!("{rows} no grade and are left out"));
+            let (one, many) = ("row has no grade and is left out", "rows have no grade and are left out");
+            crate::output::note(crate::output::count(judgments.without_grade(), one, many));
         }
         if judgments.replaced() > 0 {
             let replaced = crate::output::count(judgments.replaced(), "judgment was", "judgments were");

@@ -20,6 +20,8 @@ mod importance;
 #[cfg(feature = "search")]
 mod index;
 mod inspect;
+#[cfg(feature = "server")]
+mod judge;
 mod labels;
 mod learners;
 mod metrics;
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     Search(search::SearchCommand),
     #[cfg(feature = "server")]
     Serve(Box<serve::Serve>),
+    #[cfg(feature = "server")]
+    Judge(judge::Judge),
     Labels(labels::Labels),
     Clicks(clicks::Clicks),
     Completions(completions::Completions),
@@ -117,6 +121,8 @@ impl Command {
             Command::Search(command) => command.run(),
             #[cfg(feature = "server")]
             Command::Serve(command) => command.run(),
+            #[cfg(feature = "server")]
+            Command::Judge(command) => command.run(),
             Command::Labels(command) => command.run(),
             Command::Clicks(command) => command.run(),
             Command::Completions(command) => command.run(),

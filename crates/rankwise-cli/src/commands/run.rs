@@ -19,6 +19,7 @@ use std::process::ExitCode;
     [[learner]]\n  name = \"lambda-mart\"\n  grid = { learning_rate = [0.05, 0.1] }\n\n\
     Every finished job is written to a journal in DIR: after a crash or Ctrl-C, the same command \
     resumes.\nThe exit code is 1 if a job failed or an expected figure was not met.\n\n\
+    `python -m rankwise run FILE --engine ray` runs the jobs on Ray; dask and local are other engines.\n\n\
     Examples:\n  rankwise run experiments/quick.toml\n  \
     rankwise run experiments/ohsumed.toml -o results/ohsumed --keep-models"
 )]

@@ -198,7 +198,10 @@ fn as_text(results: &Results, top: usize) -> String {
         }
         text += &marked(&results.snippets[at]);
         if let Some(explained) = &results.explained {
-            text += &contributions(&explained[at], top);
+            text += &match &explained[at] {
+                Some(explained) => contributions(explained, top),
+                None => "   not scored by the model; --depth says how many documents are\n".to_owned(),
+            };
         }
     }
     text

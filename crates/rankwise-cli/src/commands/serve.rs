@@ -173,15 +173,7 @@ impl Serve {
             true => super::demo_serve::prepare(&mut settings)?.filter(|_| std::io::stderr().is_terminal()),
             false => temporary_token(&mut settings)?,
         };
-        let server = Server::start(settings)?;
-        server.notes().iter().for_each(output::note);
-        let address = server.address();
-        match token {
-            Some(token) => output::note(format!("open http://{address}/#token={token}")),
-            None => output::note(format!("listening on http://{address}")),
-        }
-        interrupt::stoppable(|stop| server.run(stop, &|note| output::note(note)))?;
-        Ok(())
+        serve(settings, token, "search")
     }
 
     fn settings(self) -> Result<Settings> {
@@ -194,9 +186,6 @@ impl Serve {
             (None, Some(models)) => Traffic::Split(models),
             (None, None) => Traffic::Default,
         };
-        let guidelines = judging
-            .guidelines
-            .map(|path| fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display())));
         Ok(Settings {
             listen,
             index,
@@ -213,7 +202,8 @@ impl Serve {
             queries: judging.queries,
             judges: judging.judges as usize,
             pool: judging.pool as usize,
-            guidelines: guidelines.transpose()?,
+            runs: Vec::new(),
+            guidelines: judging.guidelines.as_deref().map(guidelines).transpose()?,
             durability: match experiment.fsync {
                 Fsync::Group => Durability::Group,
                 Fsync::Always => Durability::Always,
@@ -228,6 +218,19 @@ impl Serve {
             deadline: Duration::from_millis(safety.deadline_ms.into()),
         })
     }
+}
+
+/// Serves until it is stopped. A `token` goes into the address that is printed, of this view of the page.
+pub(super) fn serve(settings: Settings, token: Option<String>, view: &str) -> Result<()> {
+    let server = Server::start(settings)?;
+    server.notes().iter().for_each(output::note);
+    let address = server.address();
+    match token {
+        Some(token) => output::note(format!("open http://{address}/#{view}?token={token}")),
+        None => output::note(format!("listening on http://{address}")),
+    }
+    interrupt::stoppable(|stop| server.run(stop, &|note| output::note(note)))?;
+    Ok(())
 }
 
 /// The tokens of a file, one per line. A file that does not exist is made, with a new token that only its owner can read.
@@ -251,6 +254,11 @@ pub(super) fn tokens(path: &Path) -> Result<Vec<String>> {
     Ok(tokens)
 }
 
+/// The text of a file that judges are shown.
+pub(super) fn guidelines(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
 fn write_secret(path: &Path, token: &str) -> std::io::Result<()> {
     use std::io::Write;
     let mut options = fs::OpenOptions::new();
@@ -262,7 +270,7 @@ fn write_secret(path: &Path, token: &str) -> std::io::Result<()> {
 
 /// A person who starts the server in a terminal may write from this machine, with a token for this time only. It is not
 /// printed where it would be kept.
-fn temporary_token(settings: &mut Settings) -> Result<Option<String>> {
+pub(super) fn temporary_token(settings: &mut Settings) -> Result<Option<String>> {
     let has_tokens = !settings.admin_tokens.is_empty() || !settings.judge_tokens.is_empty();
     if has_tokens || !std::io::stderr().is_terminal() || output::is_quiet() {
         return Ok(None);

@@ -135,24 +135,18 @@ impl Train {
             command.args(["worker", "--threads", "1"]);
             command
         };
-        let mut driver = Driver::new(Processes::start(workers.into(), command)?);
+        output::notes(&Vec::from_iter(job.forecast()));
+        let driver = Driver::new(Processes::start(workers.into(), command)?);
         // The driver computes while its workers wait, so it may use all cores.
         let pool =
             rayon::ThreadPoolBuilder::new().build().context("cannot start the threads of the driver")?;
-        let trained = interrupt::stoppable(|stop| {
-            let bar = || ProgressBar::new(self.training.learner(), stop);
-            pool.install(|| driver.train(&job, checkpoint, &mut bar()))
+        let (trained, traffic) = interrupt::stoppable(|stop| {
+            let mut bar = ProgressBar::new(self.training.learner(), stop);
+            let mut driver = driver.with_notes(bar.notes());
+            let trained = pool.install(|| driver.train(&job, checkpoint, &mut bar))?;
+            rankwise::Result::Ok((trained, driver.traffic()))
         })?;
-        let Traffic { questions, received, losses, .. } = driver.traffic();
-        let lost = if losses > 0 {
-            format!("; {} lost and replaced", output::count(losses as usize, "worker was", "workers were"))
-        } else {
-            String::new()
-        };
-        output::note(format!(
-            "{workers} workers answered {questions} questions with {:.1} MB{lost}",
-            received as f64 / 1e6
-        ));
+        output::note(exchanged(workers, traffic));
         Ok((trained.ranker, trained.train, trained.valid))
     }
 
@@ -176,6 +170,22 @@ impl Train {
     }
 }
 
+/// What driver and workers did together, in a sentence.
+fn exchanged(workers: u16, traffic: Traffic) -> String {
+    let Traffic { questions, received, losses, .. } = traffic;
+    let workers = output::count(workers.into(), "worker", "workers");
+    let questions = output::count(questions as usize, "question", "questions");
+    let size = match received as f64 {
+        bytes if bytes < 1e6 => format!("{:.1} KB", bytes / 1e3),
+        bytes => format!("{:.1} MB", bytes / 1e6),
+    };
+    let lost = match losses {
+        0 => String::new(),
+        _ => format!("; {} lost and replaced", output::count(losses as usize, "worker was", "workers were")),
+    };
+    format!("{workers} answered {questions} with {size}{lost}")
+}
+
 /// Whether training was stopped before there was anything to keep.
 fn is_empty(ranker: &Ranker) -> bool {
     ranker.record.outcome == Outcome::Interrupted && ranker.record.rounds == 0
@@ -197,4 +207,18 @@ fn outcome(ranker: &Ranker, on_train: Option<f64>, on_valid: Option<f64>) -> Str
     }
     text.push('.');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_exchanged_is_a_sentence() {
+        let traffic = Traffic { questions: 1, received: 4_321, ..Traffic::default() };
+        assert_eq!(exchanged(1, traffic), "1 worker answered 1 question with 4.3 KB");
+        let traffic = Traffic { questions: 4_660, received: 89_500_000, losses: 1, sent: 7 };
+        let sentence = "2 workers answered 4,660 questions with 89.5 MB; 1 worker was lost and replaced";
+        assert_eq!(exchanged(2, traffic), sentence);
+    }
 }

@@ -181,6 +181,7 @@ fn a_ranker_is_evaluated_by_the_log_of_another() {
     close("shown", (4.0 / 3.0 + 1.0 + 1.0) / 3.0);
     close("snips", (4.0 + 1.0) / 8.0);
     assert_eq!((&ranker["unranked_clicks"], &ranker["clipped_clicks"]), (&1.into(), &1.into()));
+    assert_eq!(ranker["deep_clicks"], 0);
     let printed = place.narrow("clicks evaluate log.jsonl --propensity theta.json --run new.run");
     for part in ["new.run: 3 sessions of 1 query", "as shown", "SNIPS", "95 % CI", "clipped at 0.1"] {
         assert!(printed.contains(part), "{part}: {printed}");

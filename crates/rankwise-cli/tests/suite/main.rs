@@ -9,6 +9,7 @@ mod experiments;
 mod exports;
 mod faults;
 mod from_clicks;
+mod index_input;
 mod insight;
 mod json;
 mod labels;

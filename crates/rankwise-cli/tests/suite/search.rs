@@ -112,6 +112,62 @@ fn a_model_remembers_its_features_and_search_computes_them() {
 }
 
 #[test]
+fn explanations_sum_to_scores_whatever_is_shown() {
+    let place = indexed();
+    place.ok("features docs.idx --queries q.tsv --qrels qrels.txt --set small -o train.txt");
+    // Every candidate is scaled among all candidates, shown or not.
+    place.ok("train regression --normalize z-score --train train.txt -o model.json");
+    let scores: Vec<f64> = ["-k 1", "-k 2", "-k 3", "-k 3 --depth 2"]
+        .map(|shown| {
+            let found = place
+                .json(&format!("search docs.idx time sharing --model model.json --explain --json {shown}"));
+            for document in found["documents"].as_array().unwrap() {
+                let Some(base) = document.get("base") else {
+                    assert_eq!(document["by_model"], false, "{shown}");
+                    continue;
+                };
+                let parts = document["features"].as_array().unwrap().iter();
+                let sum: f64 = parts.map(|feature| feature["contribution"].as_f64().unwrap()).sum();
+                let score = document["score"].as_f64().unwrap();
+                assert!((sum + base.as_f64().unwrap() - score).abs() < 1e-9, "{shown}: {document}");
+            }
+            found["documents"][0]["score"].as_f64().unwrap()
+        })
+        .to_vec();
+    assert!(scores[0] == scores[1] && scores[1] == scores[2], "{scores:?}");
+    let text = place.narrow("search docs.idx time sharing --model model.json --explain -k 3 --depth 2");
+    assert!(text.contains("not scored by the model") && !text.contains("+-"), "{text}");
+}
+
+#[test]
+fn rows_without_a_judgment_are_counted() {
+    let place = indexed();
+    place.write("few.txt", "1 0 d1 2\n");
+    let (_, notes) = place.both("features docs.idx --queries q.tsv --qrels few.txt -o train.csv");
+    assert!(notes.contains("have no judgment and count as not relevant"), "{notes}");
+    let (_, notes) =
+        place.both("features docs.idx --queries q.tsv --qrels few.txt --unjudged drop -o train.csv");
+    assert!(!notes.contains("no judgment and"), "{notes}");
+    let (_, notes) = place.both("features docs.idx --queries q.tsv -o train.csv");
+    assert!(notes.contains("all labels are 0"), "{notes}");
+}
+
+#[test]
+fn ids_that_would_break_a_run_are_refused() {
+    let place = Place::new();
+    place.write(
+        "docs.jsonl",
+        "{\"id\": \"a b\", \"title\": \"time\"}\n{\"id\": \"c\", \"title\": \"sharing\"}\n",
+    );
+    place.ok("index docs.jsonl -o docs.idx");
+    let error = place.fails("search docs.idx time --format trec -o out.run");
+    assert!(error.contains("`a b` cannot be written to a TREC file") && error.contains("--json"), "{error}");
+    assert!(!place.path("out.run").exists());
+    place.write("q.tsv", "q 1\tsharing\n");
+    assert!(place.fails("search docs.idx --queries q.tsv -o out.run").contains("`q 1` cannot be written"));
+}
+
+#[test]
 fn another_analyzer_or_a_model_of_other_features_is_refused() {
     let place = indexed();
     place.ok("features docs.idx --queries q.tsv --qrels qrels.txt --set small -o train.txt");

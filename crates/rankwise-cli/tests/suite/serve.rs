@@ -1,13 +1,15 @@
 //! `serve` as operators run it: started, asked, killed and started again.
 
 use crate::place::{BINARY, Place};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
 
@@ -21,8 +23,13 @@ struct Served {
 
 impl Served {
     fn start(place: &Place, arguments: &str) -> Served {
+        Served::of(place, "serve", arguments)
+    }
+
+    /// Starts a command that serves.
+    fn of(place: &Place, command: &str, arguments: &str) -> Served {
         let mut process = Command::new(BINARY)
-            .arg("serve")
+            .arg(command)
             .args(arguments.split_whitespace())
             .args(["--listen", "127.0.0.1:0", "--token-file", "token"])
             .current_dir(place.directory())
@@ -110,17 +117,19 @@ fn use_server(server: &Served, worker: usize, run: usize, acknowledged: &Mutex<A
 }
 
 /// Whenever the server is killed, everything that was acknowledged is in the files, and it starts again.
-/// `RANKWISE_KILLS=100` makes it a long test.
+/// `RANKWISE_KILLS=100` makes it a long test. The moments are random.
 #[test]
 fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     let kills = std::env::var("RANKWISE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(4);
     let place = place();
     let arguments = "docs.idx --log clicks.jsonl --judgments judgments.csv --queries q.tsv";
     let acknowledged = Mutex::new(Acknowledged::default());
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    eprintln!("seed {seed}");
+    let mut random = SmallRng::seed_from_u64(seed);
     for run in 0..kills {
         let server = Served::start(&place, arguments);
-        // The moments are spread over the first half second.
-        let moment = Duration::from_millis(20 + (run as u64 * 7919) % 480);
+        let moment = Duration::from_micros(random.random_range(20_000..500_000));
         std::thread::scope(|scope| {
             for worker in 0..4 {
                 let (server, acknowledged) = (&server, &acknowledged);
@@ -211,6 +220,41 @@ fn a_token_file_is_made_for_its_owner_only() {
 
 #[cfg(unix)]
 #[test]
+fn documents_of_runs_are_judged() {
+    let place = place();
+    place.write("a.run", "q1 Q0 d7 1 2.0 a\nq1 Q0 d9 2 1.0 a\nq2 Q0 d8 1 1.0 a\n");
+    place.write("b.run", "q1 Q0 d7 1 2.0 b\nq2 Q0 d3 1 1.0 b\n");
+    let arguments = "docs.idx --queries q.tsv --pool a.run,b.run --depth 1 -o judgments.csv";
+    let server = Served::of(&place, "judge", arguments);
+    let next = || {
+        let start = Instant::now();
+        loop {
+            match server.ask("GET", "/judge/next?judge=ann", &json!({})).unwrap() {
+                (503, _) if start.elapsed() < Duration::from_secs(20) => {
+                    std::thread::sleep(Duration::from_millis(20))
+                }
+                (status, answer) => break (status, answer),
+            }
+        }
+    };
+    let mut judged = Vec::new();
+    while let (200, Value::Object(answer)) = next()
+        && let Value::Object(task) = &answer["task"]
+    {
+        let (query, document) = (&task["query"]["id"], &task["document"]["id"]);
+        judged.push(format!("{}-{}", query.as_str().unwrap(), document.as_str().unwrap()));
+        let judgment = json!({ "query": query, "document": document, "judge": "ann", "grade": 2 });
+        assert_eq!(server.ask("POST", "/judgments", &judgment).unwrap().0, 201);
+    }
+    judged.sort();
+    assert_eq!(judged, ["q1-d7", "q2-d3", "q2-d8"]);
+    server.kill();
+    assert!(place.ok("labels merge judgments.csv -o -").contains("q1 0 d7 2"));
+    let error = place.fails("judge docs.idx --queries q.tsv -o judgments.csv --listen 127.0.0.1:0");
+    assert!(error.contains("--token-file"), "{error}");
+}
+
+#[test]
 fn a_request_to_end_is_followed() {
     let place = place();
     let mut server = Served::start(&place, "docs.idx --log clicks.jsonl");
@@ -268,7 +312,8 @@ fn memory_does_not_grow_with_requests() {
     place.ok("features docs.idx --queries q.tsv --qrels qrels -o train.csv");
     place.ok("train lambda-mart --set iterations=20 --set min_data_in_leaf=1 --train train.csv -o m.json");
     let model = place.read("m.json");
-    let server = Served::start(&place, "docs.idx --model m=m.json");
+    // A machine that does other things meanwhile must not make requests late.
+    let server = Served::start(&place, "docs.idx --model m=m.json --deadline-ms 60000");
     let features =
         server.ask("GET", "/models", &json!({})).unwrap().1["models"][1]["features"].as_u64().unwrap();
     let use_everything = |number| use_everything(&server, &model, features as usize, number);

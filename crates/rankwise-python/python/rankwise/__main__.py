@@ -22,6 +22,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--engine", choices=["ray", "dask", "local"], help="who runs the jobs; this process when not given")
     run.add_argument("--address", help="address of a running Ray cluster or of a Dask scheduler")
     run.add_argument("--workers", type=int, help="number of processes, with --engine local")
+    run.add_argument("--limit", type=float, default=60.0, help="seconds after which jobs that cannot run are an error")
     run.add_argument("--threads", type=int, help="number of threads; with an engine, of each job")
     return parser
 
@@ -54,6 +55,7 @@ def main() -> int:
             engine=given.engine,
             client=_client(given.engine, given.address),
             workers=given.workers,
+            limit=given.limit,
         )
     except (ImportError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -6,18 +6,29 @@ those of Ray and Dask, and processes of this machine.
 
 from __future__ import annotations
 
+import logging
+import math
 import os
 import pickle
 import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+_log = logging.getLogger("rankwise")
+
+#: How many names of tasks a message has.
+_NAMED = 3
+
+#: How long the news that a task has ended may be on its way, in seconds.
+_MOMENT = 1.0
 
 #: What a process of `LocalProcesses` runs. It gets the places to import from before it imports anything of ours.
 _PROCESS = """
@@ -176,6 +187,7 @@ class _Ray:
         import ray
 
         self._ray = ray
+        self._needs = {"num_cpus": threads}
         # Lost tasks are submitted again by the caller, who counts them.
         self._call = ray.remote(num_cpus=threads, max_retries=0)(_call)
         self._open: set[Any] = set()
@@ -187,25 +199,30 @@ class _Ray:
         future.add_done_callback(lambda _: self._open.discard(reference))
         return future
 
+    def obstacle(self, _: Iterable[Any]) -> str | None:
+        return ray_obstacle(self._ray, self._needs)
+
     def close(self) -> None:
         for reference in list(self._open):
             self._ray.cancel(reference, force=True)
+
+
+def ray_obstacle(ray: Any, options: dict[str, Any]) -> str | None:
+    """Why Ray cannot run tasks with these options."""
+    asked = {"CPU": options.get("num_cpus"), "GPU": options.get("num_gpus"), "memory": options.get("memory")}
+    needs = {name: amount for name, amount in (asked | (options.get("resources") or {})).items() if amount}
+    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if any(all(machine.get(name, 0) >= amount for name, amount in needs.items()) for machine in machines):
+        return None
+    wanted = ", ".join(f"{amount:g} {name}" for name, amount in needs.items())
+    return f"no machine of Ray has {wanted}; `ray status` shows what there is"
 
 
 class _Dask:
     """Tasks of Dask, of the given client or the current one."""
 
     def __init__(self, client: Any) -> None:
-        if client is None:
-            from distributed import get_client
-
-            try:
-                client = get_client()
-            except ValueError:
-                raise ValueError(
-                    "there is no client of Dask; make one with distributed.Client(), or give it as client="
-                ) from None
-        self._client = client
+        self._client = dask_client(client)
         self._open: set[Any] = set()
 
     def submit(self, function: Callable[[Any], Any], item: Any, /) -> Any:
@@ -214,8 +231,37 @@ class _Dask:
         future.add_done_callback(self._open.discard)
         return future
 
+    def obstacle(self, futures: Iterable[Any]) -> str | None:
+        return dask_obstacle(self._client, futures)
+
     def close(self) -> None:
         self._client.cancel(list(self._open), force=True)
+
+
+def dask_client(given: Any) -> Any:
+    """The given client of Dask, or the current one."""
+    if given is not None:
+        return given
+    from distributed import get_client
+
+    try:
+        return get_client()
+    except ValueError:
+        raise ValueError(
+            "there is no client of Dask; make one with distributed.Client(), or give it as client="
+        ) from None
+
+
+def dask_obstacle(client: Any, futures: Iterable[Any]) -> str | None:
+    """Why Dask runs none of these futures."""
+    if not client.scheduler_info(n_workers=-1).get("workers"):
+        return "the Dask cluster has no workers"
+    taken = {key for keys in client.processing().values() for key in keys}
+    if taken.isdisjoint(future.key for future in futures):
+        return (
+            "no Dask worker has taken any of these tasks; look for workers that are busy, or that lack what `options` ask for"
+        )
+    return None
 
 
 def engine(
@@ -244,39 +290,98 @@ def engine(
     raise ValueError(f"unknown engine {given!r}; there are 'ray', 'dask', 'local' and executors of concurrent.futures")
 
 
+class Waiting:
+    """Open futures by number, taken as they end.
+
+    If none has ended for `limit` seconds, the log gets a warning with their names. If the engine knows of an obstacle, so
+    that none of them runs, it is a `TimeoutError`.
+    """
+
+    def __init__(self, limit: float, obstacle: Callable[[list[Any]], str | None] | None) -> None:
+        if not 0 < limit < math.inf:
+            raise ValueError(f"limit is {limit}; give seconds, above 0")
+        self.limit = limit
+        self._obstacle = obstacle
+        self._open: dict[int, tuple[str, Any]] = {}
+        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._wait()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def futures(self) -> list[Any]:
+        """All that are open."""
+        return [future for _, future in self._open.values()]
+
+    def add(self, number: int, name: str, future: Any) -> None:
+        """One more. Its name is for messages."""
+        self._open[number] = (name, future)
+        self._wait()
+        future.add_done_callback(lambda _: self._ended.put(number))
+
+    def next(self, seconds: float) -> tuple[int, Any] | None:
+        """The next future that ended, in any order, with its number. `None` if none ends in time."""
+        try:
+            number = self._ended.get(timeout=seconds)
+        except queue.Empty:
+            if time.monotonic() >= self._due:
+                self._report()
+            return None
+        self._wait()
+        return number, self._open.pop(number)[1]
+
+    def _wait(self) -> None:
+        self._due = time.monotonic() + self.limit
+
+    def _report(self) -> None:
+        names = [name for name, _ in self._open.values()]
+        if not names:
+            return
+        rest = len(names) - _NAMED
+        named = ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+        quiet = f"no task has ended for {self.limit:g} seconds; waiting for {named}"
+        obstacle = None if self._obstacle is None else self._obstacle(self.futures())
+        if obstacle is None:
+            _log.warning("%s", quiet)
+            self._wait()
+            return
+        # One of them may have ended just now, and the news is still on its way.
+        time.sleep(_MOMENT)
+        if self._ended.empty():
+            raise TimeoutError(f"{quiet}, but {obstacle}. If the cluster only needs more time, give a higher limit")
+
+
 class Tasks:
     """Calls of one function by an engine, by number.
 
     >>> import math
     >>> with LocalProcesses(1) as processes:
     ...     tasks = Tasks(processes, math.sqrt)
-    ...     tasks.submit(7, 16)
+    ...     tasks.submit(7, "the root of 16", 16)
     ...     tasks.next(60)
     (7, 4.0, None)
     """
 
-    def __init__(self, engine: Engine | Executor, function: Callable[[Any], Any]) -> None:
+    def __init__(self, engine: Engine | Executor, function: Callable[[Any], Any], limit: float = 60.0) -> None:
         self._engine: Any = engine
         self._function = function
-        self._open: dict[int, Any] = {}
-        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._waiting = Waiting(limit, getattr(engine, "obstacle", None))
 
-    def submit(self, number: int, item: Any) -> None:
-        """Starts a call."""
-        future = self._open[number] = self._engine.submit(self._function, item)
-        future.add_done_callback(lambda _: self._ended.put(number))
+    def submit(self, number: int, name: str, item: Any) -> None:
+        """Starts a call. Its name is for messages."""
+        self._waiting.add(number, name, self._engine.submit(self._function, item))
 
     def next(self, seconds: float) -> tuple[int, Any, str | None] | None:
         """The next call that ended, in any order: its number, its result, and the reason if there is none. `None` if none ends
         in time.
         """
-        try:
-            number = self._ended.get(timeout=seconds)
-        except queue.Empty:
+        ended = self._waiting.next(seconds)
+        if ended is None:
             return None
-        future = self._open.pop(number)
+        number, future = ended
         try:
-            return number, future.result(), None
+            # What has ended may still be on its way from the process that has it, and that may be lost.
+            return number, future.result(self._waiting.limit), None
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -175,6 +175,7 @@ def run(
     engine: str | Engine | None = None,
     client: Any = None,
     workers: int | None = None,
+    limit: float = 60.0,
 ) -> ExperimentResult:
     """Runs an experiment: data sets × folds × learners × settings.
 
@@ -197,6 +198,8 @@ def run(
             an executor of `concurrent.futures`. A job whose task is lost three times ends the run.
         client: With `engine="dask"`, the client; the current one by default.
         workers: With `engine="local"`, the number of processes; as many as the cores have room for by default.
+        limit: With an engine: after so many seconds in which no job has ended, a warning in the log names those that are
+            waited for. If Ray or Dask has no process that could run them, it is an error.
 
     >>> import rankwise as rw, tempfile
     >>> experiment = {
@@ -224,7 +227,7 @@ def run(
         raise ValueError(f"n_jobs is {n_jobs}; with an engine, give the number of threads of each task")
     runner = _engines.engine(engine, client=client, workers=workers, threads=threads)
     try:
-        return ExperimentResult(start(_engines.Tasks(runner, functools.partial(_run_task, threads))))
+        return ExperimentResult(start(_engines.Tasks(runner, functools.partial(_run_task, threads), limit)))
     finally:
         # The caller's own executor stays as it is.
         if runner is not engine:

@@ -83,6 +83,17 @@ class Log:
             self._log = _rankwise.ClickLog.of_dictionaries(dictionaries)
 
     @classmethod
+    def from_metarank(cls, events: _Path, query_field: str = "query", types: Sequence[str] = ("click",)) -> Log:
+        """The log of Metarank's events, JSON lines: rankings, and the interactions that name them as clicks.
+
+        Args:
+            events: The file; it may end in `.gz` or `.zst`.
+            query_field: The field of a ranking that holds the query.
+            types: The types of interactions that count as clicks.
+        """
+        return cls._of(_rankwise.ClickLog.of_metarank(events, query_field, list(types)))
+
+    @classmethod
     def _of(cls, log: _rankwise.ClickLog) -> Log:
         made = cls.__new__(cls)
         made._log = log

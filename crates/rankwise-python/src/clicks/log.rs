@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rankwise::clicks::counterfactual::{Counterfactual, EstimateOptions, RankValue, rankings_of_run};
 use rankwise::clicks::interleave::InterleavingTallies;
+use rankwise::clicks::metarank::{MetarankOptions, read_events};
 use rankwise::clicks::models::{self, ClickModelKind, FitOptions};
 use rankwise::clicks::preferences::{PreferenceRule, Preferences};
 use rankwise::clicks::propensity::{self, PairedRanks};
@@ -129,6 +130,30 @@ impl ClickLog {
         let (sessions, report) = check_sessions(sessions.collect::<PyResult<Vec<Session>>>()?);
         work::log(py, "warning", &report.notes())?;
         Ok(ClickLog::of_sessions(sessions, report))
+    }
+
+    /// The log of Metarank's events.
+    #[staticmethod]
+    fn of_metarank(
+        py: Python<'_>,
+        path: PathBuf,
+        query_field: String,
+        types: Vec<String>,
+    ) -> PyResult<ClickLog> {
+        let options = MetarankOptions { query_field, types, ..MetarankOptions::default() };
+        let mut sessions = Vec::new();
+        let take = |session| {
+            sessions.push(session);
+            Ok(())
+        };
+        let report = work::unattended(py, None, || read_events(&path, &options, take))?.map_err(exception)?;
+        work::log(py, "warning", &report.notes())?;
+        match sessions.is_empty() {
+            true => {
+                Err(PyValueError::new_err(format!("{} has no rankings that can be used", path.display())))
+            }
+            false => Ok(ClickLog::of_sessions(sessions, report)),
+        }
     }
 
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -91,7 +91,7 @@ impl IdField {
             return format!("the id must be a text or a number, but it is an object; {shown} can be the id");
         }
         match &self.name {
-            Some(name) => format!("the document has no `{name}`, which is its id"),
+            Some(name) => format!("the document has no field `{name}`, which holds its id"),
             None => format!("the document has no id; it must be in a field called {}", one_of(&ID_FIELDS)),
         }
     }

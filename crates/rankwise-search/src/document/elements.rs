@@ -8,7 +8,8 @@ use rankwise::{Error, Result};
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-/// The elements of a file. One that is not closed ends where the next one starts.
+/// The elements of a file. One that is not closed ends where the next one starts; the last one must be closed, because the
+/// file may have been cut short.
 pub(super) struct Elements {
     lines: Lines,
     /// The tags that start them, in lower case.
@@ -49,7 +50,7 @@ impl Elements {
         while self.ready.is_empty() {
             let mut element = Current { open: &mut self.open, lost: &mut self.lost, longest: self.longest };
             match self.lines.next_line() {
-                Ok(None) => return Ok(self.open.take()),
+                Ok(None) => return self.open.take().map_or(Ok(None), |element| Err(element.unclosed())),
                 Ok(Some(line)) => element.read(line, self.names, &mut self.ready),
                 Err(error) => self.ready.push_back(Err(element.lose(error))),
             }
@@ -165,6 +166,13 @@ impl Fields {
 }
 
 impl Element {
+    fn unclosed(self) -> Error {
+        Error::parse(
+            self.place,
+            "the element that starts here is not closed; the file may have been cut short",
+        )
+    }
+
     /// The attributes and tags with their text, by name in lower case. Tags in a tag belong to its text. A tag that is
     /// never closed ends at the next. Tags of the same name are joined by line ends; text in no tag is called `text`.
     pub(super) fn fields(&self) -> Vec<(String, String)> {

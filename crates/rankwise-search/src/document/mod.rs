@@ -21,11 +21,11 @@ mod tests;
 mod trec;
 
 pub use format::DocumentFormat;
-pub use queries::{NamedQuery, QueryFormat, queries_from, read_queries};
+pub use queries::{NamedQuery, QueryFile, QueryFormat, queries_from, read_queries, read_query_file};
 pub use reader::{DocumentOptions, Documents, OnError, PlacedDocument};
 pub use summary::DocumentSummary;
 
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 
 /// Names of the field that has the id of a document, in the order in which they are looked for.
 pub const ID_FIELDS: [&str; 5] = ["id", "_id", "docid", "docno", "doc_id"];
@@ -70,11 +70,11 @@ impl Value {
         number.is_finite().then_some(number)
     }
 
-    /// The value in JSON.
+    /// The value in JSON. Whole numbers have no decimal point, and NaN is `null`.
     pub fn to_json(&self) -> Json {
         match self {
             Value::Text(text) => text.as_str().into(),
-            Value::Number(number) => (*number).into(),
+            Value::Number(number) => json_number(*number),
             Value::List(texts) => texts.as_slice().into(),
         }
     }
@@ -86,4 +86,13 @@ impl Value {
             one => vec![one.to_text()],
         }
     }
+}
+
+/// A whole number without a decimal point; `null` for NaN.
+pub(crate) fn json_number(number: f64) -> Json {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < EXACT {
+        return Json::Number(Number::from(number as i64));
+    }
+    Number::from_f64(number).map_or(Json::Null, Json::Number)
 }

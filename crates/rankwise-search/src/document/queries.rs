@@ -30,6 +30,15 @@ pub struct NamedQuery {
     pub description: Option<String>,
 }
 
+/// The queries of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryFile {
+    /// The queries, in their order.
+    pub queries: Vec<NamedQuery>,
+    /// Whether lines without a tab were taken as texts, with their numbers as ids.
+    pub numbered: bool,
+}
+
 /// A format of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -82,7 +91,12 @@ const TOPICS: [&str; 2] = ["top", "topic"];
 /// Reads the queries of a file, which may be compressed; `-` is standard input. Without a format, the extension or the
 /// first bytes say it.
 pub fn read_queries(path: &Path, format: Option<QueryFormat>) -> Result<Vec<NamedQuery>> {
-    queries_from(Source::open(path)?, format)
+    Ok(read_query_file(path, format)?.queries)
+}
+
+/// Reads the queries of a file as [`read_queries`] does, and says how it was read.
+pub fn read_query_file(path: &Path, format: Option<QueryFormat>) -> Result<QueryFile> {
+    query_file_from(Source::open(path)?, format)
 }
 
 /// Reads the queries of an open file.
@@ -96,6 +110,10 @@ pub fn read_queries(path: &Path, format: Option<QueryFormat>) -> Result<Vec<Name
 /// # Ok::<(), rankwise::Error>(())
 /// ```
 pub fn queries_from(source: Source, format: Option<QueryFormat>) -> Result<Vec<NamedQuery>> {
+    Ok(query_file_from(source, format)?.queries)
+}
+
+fn query_file_from(source: Source, format: Option<QueryFormat>) -> Result<QueryFile> {
     let name = source.origin().name().to_owned();
     let (head, source) = source.peek(1 << 16)?;
     let mut queries = Queries::default();
@@ -116,7 +134,7 @@ pub fn queries_from(source: Source, format: Option<QueryFormat>) -> Result<Vec<N
     }
     match queries.found.is_empty() {
         true => Err(Error::malformed(format!("{name} has no queries"))),
-        false => Ok(queries.found),
+        false => Ok(QueryFile { queries: queries.found, numbered: queries.numbered }),
     }
 }
 
@@ -126,6 +144,8 @@ struct Queries {
     found: Vec<NamedQuery>,
     /// The line of each.
     lines: HashMap<String, u64>,
+    /// Ids are numbers of lines.
+    numbered: bool,
 }
 
 impl Queries {
@@ -148,18 +168,18 @@ impl Queries {
 }
 
 fn read_table(lines: &mut Lines, queries: &mut Queries) -> Result<()> {
-    let (mut first, mut with_ids) = (true, true);
+    let mut first = true;
     while let Some(line) = lines.next_line()? {
         let cells = line.text.split_once('\t');
         if first {
-            (first, with_ids) = (false, cells.is_some());
+            (first, queries.numbered) = (false, cells.is_none());
             if cells.is_some_and(|(id, text)| is_in(&ID_FIELDS, id) && is_in(&TEXT_FIELDS, text)) {
                 continue;
             }
         }
         let (id, text) = match cells {
-            Some((id, text)) if with_ids => (id.trim().to_owned(), text),
-            None if !with_ids => ((queries.found.len() + 1).to_string(), line.text),
+            Some((id, text)) if !queries.numbered => (id.trim().to_owned(), text),
+            None if queries.numbered => ((queries.found.len() + 1).to_string(), line.text),
             Some(_) => {
                 let message = "there is a tab after an id, but the lines before have no ids";
                 return Err(line.error(message.to_owned()));

@@ -10,7 +10,11 @@ use super::{Document, DocumentFormat};
 use rankwise::data::Source;
 use rankwise::error::Place;
 use rankwise::{Error, Result};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+
+/// Bytes of a file for a byte of text: `\u00e9` has six for two.
+const WRITTEN: u64 = 4;
 
 /// The longest document unless the caller says otherwise.
 const LONGEST: u64 = 64 << 20;
@@ -31,6 +35,13 @@ pub struct DocumentOptions {
     pub longest: u64,
 }
 
+impl DocumentOptions {
+    /// How long a document in a file may be, so that one with so many bytes of text can be read.
+    pub fn longest_of(text_bytes: u64) -> u64 {
+        LONGEST.max(text_bytes * WRITTEN)
+    }
+}
+
 impl Default for DocumentOptions {
     fn default() -> Self {
         DocumentOptions { format: None, id: None, fields: None, on_error: OnError::Stop, longest: LONGEST }
@@ -43,8 +54,8 @@ pub enum OnError {
     /// Stop with its error.
     #[default]
     Stop,
-    /// Leave the document out, and count it. What cannot be read at all still stops: damaged compressed data, a table
-    /// after a quote that is not closed, a file of which no document can be read.
+    /// Leave the document out, and count it; leave out files of which no document can be read, unless there is no other.
+    /// What cannot be read at all still stops: damaged compressed data, a table after a quote that is not closed.
     Skip,
 }
 
@@ -80,6 +91,8 @@ pub struct Documents {
     paths: std::vec::IntoIter<PathBuf>,
     options: DocumentOptions,
     input: Option<Input>,
+    /// Documents that were looked at and not yet taken.
+    ahead: VecDeque<PlacedDocument>,
     summary: DocumentSummary,
     ended: bool,
 }
@@ -104,6 +117,24 @@ pub(super) trait Drafts {
 
     /// Adds what else is to be said at the end.
     fn report(&self, _: &mut DocumentSummary) {}
+
+    /// What is wrong with a file that ends before the first document.
+    fn lack(&self) -> &'static str {
+        "has no documents"
+    }
+}
+
+/// A file without content, whatever its format.
+struct Empty;
+
+impl Drafts for Empty {
+    fn next(&mut self) -> Next {
+        Ok(None)
+    }
+
+    fn lack(&self) -> &'static str {
+        "is empty; expected documents"
+    }
 }
 
 /// Why there is no document.
@@ -149,6 +180,7 @@ impl Documents {
             paths: paths.into_iter(),
             options: options.clone(),
             input: None,
+            ahead: VecDeque::new(),
             summary: DocumentSummary::new(options.fields.as_deref().unwrap_or_default()),
             ended: false,
         }
@@ -159,24 +191,64 @@ impl Documents {
         &self.summary
     }
 
+    /// The next documents, up to this many; they are still to be taken.
+    pub(crate) fn look_ahead(&mut self, count: usize) -> Result<impl Iterator<Item = &Document>> {
+        while self.ahead.len() < count
+            && let Some(found) = self.read_next()
+        {
+            self.ahead.push_back(found?);
+        }
+        Ok(self.ahead.iter().take(count).map(|found| &found.document))
+    }
+
+    /// Has [`summary`](Documents::summary) say which of these fields no document has.
+    pub(crate) fn look_for(&mut self, fields: impl Iterator<Item = String>) {
+        self.summary.look_for(fields);
+    }
+
+    /// What to do about a document that was taken and cannot be used: stop with the error, or count it.
+    pub(crate) fn refuse(&mut self, error: Error) -> Result<()> {
+        if self.options.on_error == OnError::Stop {
+            return Err(error);
+        }
+        self.summary.refuse(&error);
+        Ok(())
+    }
+
+    fn read_next(&mut self) -> Option<Result<PlacedDocument>> {
+        if self.ended {
+            return None;
+        }
+        let next = self.advance().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+
     fn advance(&mut self) -> Result<Option<PlacedDocument>> {
         loop {
             let Some(input) = &mut self.input else {
-                let Some(path) = self.paths.next() else { return Ok(None) };
+                let Some(path) = self.paths.next() else { return self.end() };
                 self.input = Some(Input::open(&path, &self.options)?);
                 continue;
             };
             match input.next() {
                 Ok(Some(mut found)) => {
+                    self.summary.add(&found.document);
                     if let Some(wanted) = &self.options.fields {
                         found.document.fields.retain(|(name, _)| wanted.contains(name));
                     }
-                    self.summary.add(&found.document);
                     return Ok(Some(found));
                 }
                 Ok(None) => {
-                    input.close(&mut self.summary)?;
+                    let closed = input.close(&mut self.summary);
                     self.input = None;
+                    match self.options.on_error {
+                        OnError::Stop => closed?,
+                        OnError::Skip => {
+                            let empty = closed.err().map(|error| error.to_string());
+                            self.summary.empty_files.extend(empty);
+                        }
+                    }
                 }
                 Err(Problem::Malformed(error)) if self.options.on_error == OnError::Skip => {
                     input.skip(&error);
@@ -186,18 +258,27 @@ impl Documents {
             }
         }
     }
+
+    /// The end of the last file. There must have been a document.
+    fn end(&mut self) -> Result<Option<PlacedDocument>> {
+        if self.summary.documents > 0 {
+            return Ok(None);
+        }
+        let empty = std::mem::take(&mut self.summary.empty_files);
+        let Some(first) = empty.first() else { return Ok(None) };
+        let others = match empty.len() {
+            1 => String::new(),
+            files => format!("; the other {} have none either", files - 1),
+        };
+        Err(Error::malformed(format!("{first}{others}")))
+    }
 }
 
 impl Iterator for Documents {
     type Item = Result<PlacedDocument>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.advance().transpose();
-        self.ended = !matches!(next, Some(Ok(_)));
-        next
+        self.ahead.pop_front().map(Ok).or_else(|| self.read_next())
     }
 }
 
@@ -219,7 +300,7 @@ impl Input {
         let name = source.origin().name().to_owned();
         let (head, source) = source.peek(1 << 16)?;
         if head.trim_ascii().is_empty() && head.len() < 1 << 16 {
-            return Err(Error::malformed(format!("{name} is empty; expected documents")));
+            return Ok(Input::new(name, Box::new(Empty), None));
         }
         let by_name = by_name.or_else(|| DocumentFormat::of_path(Path::new(&name)));
         let format = match options.format.or(by_name) {
@@ -263,11 +344,14 @@ impl Input {
         let name = &self.name;
         match &self.first_error {
             _ if self.documents > 0 => Ok(()),
+            Some(first) if self.skipped == 1 => {
+                Err(Error::malformed(format!("{name} has no document that can be read: {first}")))
+            }
             Some(first) => Err(Error::malformed(format!(
                 "{name} has no document that can be read; {} are malformed, first {first}",
                 self.skipped
             ))),
-            None => Err(Error::malformed(format!("{name} has no documents{}", summary.left_out()))),
+            None => Err(Error::malformed(format!("{name} {}{}", self.drafts.lack(), summary.left_out()))),
         }
     }
 }

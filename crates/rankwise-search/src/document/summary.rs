@@ -1,11 +1,14 @@
 //! What was read, and what the user should know about it.
 
 use super::Document;
+use super::draft::one_of;
 use rankwise::Error;
-use rankwise::data::quoted;
 
 /// How many messages on malformed documents are kept.
 const MESSAGES: usize = 5;
+
+/// How many names of fields are kept, to be shown beside those that no document has.
+const NAMES: usize = 20;
 
 /// Counts of what was read and left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,10 +23,14 @@ pub struct DocumentSummary {
     pub other_files: u64,
     /// Links in a folder, which are not followed.
     pub links: u64,
+    /// Files of which no document could be read, a sentence each.
+    pub empty_files: Vec<String>,
     /// Ids with white space.
     pub ids_with_spaces: u64,
     /// Fields to keep that no document had.
     pub absent_fields: Vec<String>,
+    /// The first fields that documents had while some were absent.
+    seen_fields: Vec<String>,
 }
 
 impl DocumentSummary {
@@ -31,12 +38,48 @@ impl DocumentSummary {
         DocumentSummary { absent_fields: fields.to_vec(), ..DocumentSummary::default() }
     }
 
+    pub(super) fn look_for(&mut self, fields: impl Iterator<Item = String>) {
+        self.absent_fields.clear();
+        for field in fields {
+            if !self.absent_fields.contains(&field) {
+                self.absent_fields.push(field);
+            }
+        }
+    }
+
     pub(super) fn add(&mut self, document: &Document) {
         self.documents += 1;
         self.ids_with_spaces += u64::from(document.id.contains(char::is_whitespace));
         if !self.absent_fields.is_empty() {
             self.absent_fields.retain(|absent| document.fields.iter().all(|(name, _)| name != absent));
+            document.fields.iter().for_each(|(name, _)| self.see(name));
         }
+    }
+
+    fn see(&mut self, name: &String) {
+        if self.seen_fields.len() <= NAMES && !self.seen_fields.contains(name) {
+            self.seen_fields.push(name.clone());
+        }
+    }
+
+    /// A document that was counted cannot be written.
+    pub(super) fn refuse(&mut self, error: &Error) {
+        self.documents -= 1;
+        self.skip(error);
+    }
+
+    /// Which fields no document had, and which they had instead.
+    pub(crate) fn absence(&self) -> Option<String> {
+        if self.absent_fields.is_empty() {
+            return None;
+        }
+        let absent: Vec<&str> = self.absent_fields.iter().map(String::as_str).collect();
+        let seen = match self.seen_fields.get(..NAMES) {
+            _ if self.seen_fields.is_empty() => "nothing".to_owned(),
+            Some(first) if self.seen_fields.len() > NAMES => format!("{}, …", first.join(", ")),
+            _ => self.seen_fields.join(", "),
+        };
+        Some(format!("no document has a field {}; besides their ids, documents have {seen}", one_of(&absent)))
     }
 
     pub(super) fn skip(&mut self, error: &Error) {
@@ -70,8 +113,7 @@ impl DocumentSummary {
             "id has white space: TREC files, whose columns it separates, cannot hold this document",
             "ids have white space: TREC files, whose columns it separates, cannot hold these documents",
         );
-        let absent = self.absent_fields.iter();
-        notes.extend(absent.map(|name| format!("no document has a field {}", quoted(name.as_bytes()))));
+        notes.extend(self.empty_files.iter().cloned());
         notes
     }
 

@@ -1,8 +1,9 @@
 //! Many documents at once: read, analysed and written at the same time.
 
-use crate::document::Document;
+use crate::document::{Document, Documents};
 use crate::index::prepare::{Prepared, Preparer, size};
-use crate::index::writer::Writer;
+use crate::index::writer::{Writer, placed};
+use rankwise::error::Place;
 use rankwise::watch::{Progress, Watch};
 use rankwise::{Error, Result};
 use rayon::prelude::*;
@@ -16,7 +17,7 @@ const BATCH_BYTES: u64 = 2 << 20;
 /// What adding many documents did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added {
-    /// Documents that were read, without the one that was refused.
+    /// Documents that were read, without those that were refused.
     pub documents: u64,
     /// Bytes of their text.
     pub bytes: u64,
@@ -34,9 +35,12 @@ impl Writer {
         documents: impl IntoIterator<Item = Result<Document>>,
         watch: &mut dyn Watch,
     ) -> Result<Added> {
-        let mut source = documents.into_iter();
+        self.add_from(&mut Unplaced(documents.into_iter()), watch)
+    }
+
+    pub(crate) fn add_from(&mut self, source: &mut impl Incoming, watch: &mut dyn Watch) -> Result<Added> {
         let mut added = Added::default();
-        let mut batch = Batch::read(&mut source);
+        let mut batch = Batch::read(source);
         while !batch.documents.is_empty() {
             if watch.stop().requested() {
                 added.stopped = true;
@@ -46,14 +50,17 @@ impl Writer {
             let next = rayon::in_place_scope(|scope| {
                 let (preparer, documents) = (&self.preparer, std::mem::take(&mut batch.documents));
                 scope.spawn(|_| prepared = prepare(preparer, documents));
-                if batch.error.is_none() { Batch::read(&mut source) } else { Batch::default() }
+                if batch.error.is_none() { Batch::read(source) } else { Batch::default() }
             });
-            for document in prepared {
-                let document = document?;
-                let bytes = document.bytes;
-                self.push(document)?;
-                added.documents += 1;
-                added.bytes += bytes;
+            for (document, place) in prepared {
+                match document {
+                    Ok(document) => {
+                        added.documents += 1;
+                        added.bytes += document.bytes;
+                        self.push(document, place.as_ref())?;
+                    }
+                    Err(error) => source.refuse(placed(error, place.as_ref()))?,
+                }
             }
             if let Some(error) = batch.error {
                 return Err(error);
@@ -70,27 +77,63 @@ impl Writer {
     }
 }
 
-fn prepare(preparer: &Preparer, documents: Vec<Document>) -> Vec<Result<Prepared>> {
+/// With its place if that is known.
+pub(crate) type Placed<T> = (T, Option<Place>);
+
+/// Where documents come from.
+pub(crate) trait Incoming {
+    /// The next document.
+    fn next(&mut self) -> Option<Result<Placed<Document>>>;
+
+    /// What to do about a document that cannot be written: leave it out, or stop with the error.
+    fn refuse(&mut self, error: Error) -> Result<()>;
+}
+
+impl Incoming for Documents {
+    fn next(&mut self) -> Option<Result<Placed<Document>>> {
+        Iterator::next(self).map(|found| found.map(|found| (found.document, Some(found.place))))
+    }
+
+    fn refuse(&mut self, error: Error) -> Result<()> {
+        Documents::refuse(self, error)
+    }
+}
+
+/// Documents of the caller.
+struct Unplaced<I>(I);
+
+impl<I: Iterator<Item = Result<Document>>> Incoming for Unplaced<I> {
+    fn next(&mut self) -> Option<Result<Placed<Document>>> {
+        self.0.next().map(|document| document.map(|document| (document, None)))
+    }
+
+    fn refuse(&mut self, error: Error) -> Result<()> {
+        Err(error)
+    }
+}
+
+fn prepare(preparer: &Preparer, documents: Vec<Placed<Document>>) -> Vec<Placed<Result<Prepared>>> {
     let documents = documents.into_par_iter().with_min_len(16);
-    documents.map_init(|| preparer.clone(), |preparer, document| preparer.prepare(document)).collect()
+    let prepare = |preparer: &mut Preparer, (document, place)| (preparer.prepare(document), place);
+    documents.map_init(|| preparer.clone(), prepare).collect()
 }
 
 /// Documents, and what went wrong after them.
 #[derive(Default)]
 struct Batch {
-    documents: Vec<Document>,
+    documents: Vec<Placed<Document>>,
     error: Option<Error>,
 }
 
 impl Batch {
-    fn read(source: &mut impl Iterator<Item = Result<Document>>) -> Batch {
+    fn read(source: &mut impl Incoming) -> Batch {
         let mut batch = Batch::default();
         let mut bytes = 0;
         while batch.documents.len() < BATCH_DOCUMENTS && bytes < BATCH_BYTES {
             match source.next() {
                 None => break,
                 Some(Ok(document)) => {
-                    bytes += size(&document);
+                    bytes += size(&document.0);
                     batch.documents.push(document);
                 }
                 Some(Err(error)) => {

@@ -1,12 +1,12 @@
 //! A new index from documents whose fields nobody has described in full.
 
-use super::{Committed, Index, Writer, WriterOptions};
+use super::site::Site;
+use super::{Added, Committed, Index, Writer, WriterOptions};
 use crate::analyzer::Analyzer;
 use crate::document::{Document, Documents};
 use crate::schema::{Field, FieldKind, Schema, guess_schema};
 use rankwise::watch::Watch;
 use rankwise::{Error, ErrorKind, Result};
-use std::fs;
 use std::path::Path;
 
 /// Documents that are looked at to find out what the fields hold.
@@ -44,9 +44,12 @@ pub struct NewIndex {
 impl NewIndex {
     /// The fields to read from documents: those that are named, or all.
     pub fn fields_to_read(&self) -> Option<Vec<String>> {
-        let named =
-            self.fields.iter().map(|field| split(field).0).chain(self.links.iter().map(String::as_str));
-        (!self.fields.is_empty()).then(|| named.map(str::to_owned).collect())
+        (!self.fields.is_empty()).then(|| self.named_fields().collect())
+    }
+
+    fn named_fields(&self) -> impl Iterator<Item = String> {
+        let fields = self.fields.iter().map(|field| split(field).0);
+        fields.chain(self.links.iter().map(String::as_str)).map(str::to_owned)
     }
 
     /// The schema: what the fields say, and what these documents show of the others.
@@ -69,22 +72,27 @@ impl NewIndex {
         Schema::new(fields)
     }
 
-    /// Makes the index of all documents. If that fails or is stopped, the directory is as it was before.
+    /// Makes the index of all documents, in a directory that is new or empty, or in which a process was killed while it
+    /// made an index. Fails if no document has one of the fields that are named. If it fails or is stopped, the directory
+    /// is as it was before.
     pub fn create(&self, path: &Path, documents: &mut Documents, watch: &mut dyn Watch) -> Result<Committed> {
-        let sample = documents.by_ref().take(SAMPLE).map(|placed| placed.map(|placed| placed.document));
-        let sample = sample.collect::<Result<Vec<Document>>>()?;
-        let schema = self.schema(&sample)?;
-        let existed = path.exists();
-        let index = Index::create(path, &schema)?;
-        let rest = documents.map(|placed| placed.map(|placed| placed.document));
-        let written = index
-            .writer(self.writer.clone())
-            .and_then(|mut writer| writer.write(sample.into_iter().map(Ok).chain(rest), watch));
+        let site = Site::claim(path)?;
+        let written = self.fill(path, documents, watch);
         if written.is_err() {
-            // Only what was made here: the index is empty.
-            let _ = if existed { remove_files(path) } else { fs::remove_dir_all(path) };
+            site.clear();
         }
         written
+    }
+
+    fn fill(&self, path: &Path, documents: &mut Documents, watch: &mut dyn Watch) -> Result<Committed> {
+        documents.look_for(self.named_fields());
+        let schema = self.schema(documents.look_ahead(SAMPLE)?)?;
+        let mut writer = Index::begin(path, &schema)?.writer(self.writer.clone())?;
+        writer.add_documents(documents, watch)?;
+        if let Some(absence) = documents.summary().absence() {
+            return Err(Error::data(absence));
+        }
+        writer.commit()
     }
 }
 
@@ -95,10 +103,34 @@ impl Writer {
         documents: impl IntoIterator<Item = Result<Document>>,
         watch: &mut dyn Watch,
     ) -> Result<Committed> {
-        if self.add_all(documents, watch)?.stopped {
-            return Err(Error::interrupted("stopped; the index is as it was before"));
-        }
+        let added = self.add_all(documents, watch)?;
+        check_not_stopped(&added)?;
         self.commit()
+    }
+
+    /// Adds the documents of files and commits. Nothing is committed if that fails or is stopped. Documents that do not
+    /// fit the index are treated as malformed ones are; errors name the place.
+    pub fn write_documents(&mut self, documents: &mut Documents, watch: &mut dyn Watch) -> Result<Committed> {
+        self.add_documents(documents, watch)?;
+        self.commit()
+    }
+
+    fn add_documents(&mut self, documents: &mut Documents, watch: &mut dyn Watch) -> Result<()> {
+        let added = self.add_from(documents, watch)?;
+        check_not_stopped(&added)?;
+        match (added.documents, documents.summary().messages.first()) {
+            (0, Some(first)) => {
+                Err(Error::malformed(format!("there is no document that can be indexed: {first}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_not_stopped(added: &Added) -> Result<()> {
+    match added.stopped {
+        true => Err(Error::interrupted("stopped; the index is as it was before")),
+        false => Ok(()),
     }
 }
 
@@ -148,11 +180,4 @@ fn kind_of(kind: &str) -> Result<FieldKind> {
             Err(error) => return Err(error),
         },
     })
-}
-
-fn remove_files(path: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        fs::remove_file(entry?.path())?;
-    }
-    Ok(())
 }

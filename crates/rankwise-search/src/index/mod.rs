@@ -14,7 +14,9 @@ pub(crate) mod layout;
 pub(crate) mod links;
 mod manifest;
 mod merge;
+mod origin;
 mod prepare;
+mod site;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -98,9 +100,14 @@ impl Index {
     /// A new index in a directory that is new or empty.
     pub fn create(path: impl AsRef<Path>, schema: &Schema) -> Result<Index> {
         let path = path.as_ref();
-        schema.check()?;
         fs::create_dir_all(path).map_err(|source| Error::io("create the directory", path, source))?;
         check_empty(path)?;
+        Index::begin(path, schema)
+    }
+
+    /// A new index in a directory, in place of one without documents.
+    pub(crate) fn begin(path: &Path, schema: &Schema) -> Result<Index> {
+        schema.check()?;
         let plan = Plan::of(schema.clone());
         let meta = first_commit(&plan).map_err(|error| failure("create", path, error))?;
         let directory = IndexDirectory::open(path).map_err(|error| failure("create", path, error.into()))?;
@@ -219,7 +226,9 @@ fn check_empty(path: &Path) -> Result<()> {
     let names = names.map_err(|source| Error::io("read the directory", path, source))?;
     let path = path.display();
     if names.iter().any(|name| name == META) {
-        return Err(Error::data(format!("there is already an index in {path}; open it, or delete it first")));
+        return Err(Error::data(format!(
+            "there is already an index in {path}; add to it, or delete the directory first"
+        )));
     }
     match names.iter().find(|name| !name.starts_with('.')) {
         None => Ok(()),

@@ -1,12 +1,12 @@
 //! From a document to what is written of it.
 
-use crate::document::{Document, Value};
+use crate::document::{Document, Value, json_number};
 use crate::index::coded::{Coded, count_distinct, tokenizers};
 use crate::index::flight::Permit;
 use crate::index::layout::{Layout, Place, Plan};
 use crate::schema::date_of;
 use rankwise::{Error, Result};
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tantivy::schema::document::Document as TantivyDocument;
@@ -95,7 +95,7 @@ impl Preparer {
         check_id(&id)?;
         if bytes > self.largest {
             return Err(Error::data(format!(
-                "document `{id}` has {} of text, and at most {} are allowed; divide it, or raise `document_bytes`",
+                "document `{id}` has {} of text, and at most {} are allowed; divide it, or allow larger documents",
                 mebibytes(bytes),
                 mebibytes(self.largest)
             )));
@@ -213,7 +213,7 @@ impl Parts {
     fn link(&mut self, value: &Value) -> Taken {
         match value {
             Value::Text(text) => self.links.extend(text.split_whitespace().map(str::to_owned)),
-            Value::Number(number) => self.links.push(plain(*number).to_string()),
+            Value::Number(number) => self.links.push(json_number(*number).to_string()),
             Value::List(ids) => self.links.extend(ids.iter().cloned()),
         }
         Ok(())
@@ -271,7 +271,7 @@ fn mebibytes(bytes: u64) -> String {
 fn for_each_text(value: &Value, mut take: impl FnMut(&str) -> Taken) -> Taken {
     match value {
         Value::Text(text) => take(text),
-        Value::Number(number) => take(&plain(*number).to_string()),
+        Value::Number(number) => take(&json_number(*number).to_string()),
         Value::List(texts) => texts.iter().try_for_each(|text| take(text)),
     }
 }
@@ -322,18 +322,9 @@ fn should_be(what: &str, text: &str) -> String {
 fn json(value: Value) -> Json {
     match value {
         Value::Text(text) => Json::String(text),
-        Value::Number(number) => plain(number),
+        Value::Number(number) => json_number(number),
         Value::List(texts) => Json::Array(texts.into_iter().map(Json::String).collect()),
     }
-}
-
-/// A whole number without a decimal point; `null` for NaN.
-fn plain(number: f64) -> Json {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < EXACT {
-        return Json::Number(Number::from(number as i64));
-    }
-    Number::from_f64(number).map_or(Json::Null, Json::Number)
 }
 
 /// Counts of fields that were left out, by name.

@@ -6,8 +6,10 @@ use crate::index::failure::failure;
 use crate::index::flight::Flight;
 use crate::index::layout::Plan;
 use crate::index::links::Graph;
+use crate::index::origin::{Files, Origin};
 use crate::index::prepare::{LONGEST_ID, Prepared, Preparer, UnknownFields};
 use crate::index::{Committed, Index, open_tantivy};
+use rankwise::error::Place;
 use rankwise::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -82,8 +84,9 @@ pub struct Writer {
 /// What has changed since the last commit.
 #[derive(Default)]
 pub(crate) struct Pending {
-    /// Documents that were added: a hash of the id, and the document's number among the additions.
-    added: HashMap<u128, u64>,
+    /// Documents that were added: a hash of the id, and where the document comes from.
+    added: HashMap<u128, Origin>,
+    files: Files,
     /// Documents of the last commit that were deleted or replaced.
     gone: HashSet<u128>,
     pub(crate) counts: Committed,
@@ -135,16 +138,16 @@ impl Writer {
     pub fn add(&mut self, document: Document) -> Result<()> {
         self.check_usable()?;
         let prepared = self.preparer.prepare(document)?;
-        self.push(prepared)
+        self.push(prepared, None)
     }
 
     /// Writes a document, unless its id came before and the options say not to.
-    pub(crate) fn push(&mut self, mut document: Prepared) -> Result<()> {
+    pub(crate) fn push(&mut self, mut document: Prepared, place: Option<&Place>) -> Result<()> {
         let key = xxh3_128(document.id.as_bytes());
         let number = self.pending.counts.added + self.pending.counts.ignored + 1;
         match self.pending.added.get(&key) {
             Some(&first) => match self.options.duplicates {
-                Duplicates::Refuse => return Err(twice(&document.id, first, number)),
+                Duplicates::Refuse => return Err(self.pending.twice(&document.id, first, place)),
                 Duplicates::KeepFirst => {
                     self.pending.counts.ignored += 1;
                     return Ok(());
@@ -171,7 +174,8 @@ impl Writer {
         if let Err(error) = self.tantivy.add_document(document) {
             return Err(self.reason(error));
         }
-        self.pending.added.insert(key, number);
+        let origin = self.pending.files.origin(place, number);
+        self.pending.added.insert(key, origin);
         self.pending.counts.added += 1;
         Ok(())
     }
@@ -272,9 +276,21 @@ fn has_document(reader: &IndexReader, id: &Term) -> tantivy::Result<bool> {
     Ok(false)
 }
 
-fn twice(id: &str, first: u64, second: u64) -> Error {
-    Error::data(format!(
-        "two documents have the id `{id}`: number {first} and number {second} of those that were added since the last commit; keep the \
-         first or replace it by choice, or give them different ids"
-    ))
+impl Pending {
+    /// The error for a second document of an id.
+    fn twice(&self, id: &str, first: Origin, place: Option<&Place>) -> Error {
+        let error = Error::data(format!(
+            "two documents have the id `{id}`, the first is {}; keep the first or the last by choice, or give them different ids",
+            self.files.shown(first)
+        ));
+        placed(error, place)
+    }
+}
+
+/// The error at the place of the document that caused it.
+pub(crate) fn placed(error: Error, place: Option<&Place>) -> Error {
+    match place {
+        Some(place) => Error::parse(place.clone(), error.message()),
+        None => error,
+    }
 }

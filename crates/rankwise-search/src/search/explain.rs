@@ -1,12 +1,13 @@
 //! Why a document stands where it does, and why another one does not.
 
 use super::{Found, Search, candidates};
-use crate::snapshot::Query;
+use crate::snapshot::{Address, Query};
 use rankwise::data::{Dataset, Features};
 use rankwise::models::Ranker;
 use rankwise::models::insight::Explainer;
 use rankwise::{Error, Result};
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// What a score is made of.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,14 +64,24 @@ pub enum WhyNot {
 }
 
 impl Search {
-    /// What the model's scores of these documents are made of. Fails without a model.
-    ///
-    /// For a model that scales features within queries, `found` must be all candidates of the query.
-    pub fn explain(&self, query: &Query, found: &[Found]) -> Result<Vec<Explained>> {
+    /// What the model's scores of these documents of a search are made of; none for those that the model has not scored.
+    /// Fails without a model.
+    pub fn explain(&self, query: &Query, found: &[Found]) -> Result<Vec<Option<Explained>>> {
         let Some(model) = &self.model else {
             return Err(Error::parameter("a search without a model has no features to explain"));
         };
-        explain_rows(&model.ranker, &model.rows.of(query, &candidates(found))?)
+        // A model that scales features within queries has scored each candidate among all others.
+        let all = self.snapshot.search(query, &self.bm25, model.depth)?;
+        let all: Vec<Found> =
+            all.into_iter().enumerate().map(|(at, hit)| Found::of_bm25(hit, at + 1)).collect();
+        let rows = model.rows.of(query, &candidates(&all))?;
+        let places: HashMap<Address, usize> =
+            all.iter().enumerate().map(|(place, found)| (found.address, place)).collect();
+        let places: Vec<Option<usize>> =
+            found.iter().map(|found| places.get(&found.address).copied()).collect();
+        let known: Vec<usize> = places.iter().flatten().copied().collect();
+        let mut explained = explain_rows(&model.ranker, &rows, &known)?.into_iter();
+        Ok(places.into_iter().map(|place| place.and_then(|_| explained.next())).collect())
     }
 
     /// Why the document of this id is not among the first `k`.
@@ -97,16 +108,17 @@ impl Search {
     }
 }
 
-/// What a model's scores of these rows are made of. The rows have the model's features in its order, and are the documents
-/// of one query.
-pub fn explain_rows(ranker: &Ranker, rows: &[f32]) -> Result<Vec<Explained>> {
+/// What a model's scores of some of these rows are made of. The rows have the model's features in its order, and are all
+/// documents of one query that were scored together.
+pub fn explain_rows(ranker: &Ranker, rows: &[f32], chosen: &[usize]) -> Result<Vec<Explained>> {
     let width = ranker.model.width();
-    let contributions = Contributions::of(ranker, rows, width)?;
-    let explained = rows.chunks_exact(width).enumerate().map(|(document, row)| {
+    let contributions = Contributions::of(ranker, rows, width, chosen)?;
+    let explained = chosen.iter().enumerate().map(|(at, document)| {
+        let row = &rows[document * width..(document + 1) * width];
         let features = row.iter().enumerate().map(|(column, &value)| ExplainedFeature {
             name: ranker.columns.name(column),
             value,
-            contribution: contributions.of_document.as_ref().map(|of| of[document][column]),
+            contribution: contributions.of_chosen.as_ref().map(|of| of[at][column]),
         });
         Explained {
             base: contributions.base,
@@ -121,26 +133,26 @@ pub fn explain_rows(ranker: &Ranker, rows: &[f32]) -> Result<Vec<Explained>> {
 struct Contributions {
     base: f64,
     base_name: &'static str,
-    of_document: Option<Vec<Vec<f64>>>,
+    /// A row for each document that was chosen.
+    of_chosen: Option<Vec<Vec<f64>>>,
 }
 
 impl Contributions {
-    fn of(ranker: &Ranker, rows: &[f32], width: usize) -> Result<Contributions> {
+    fn of(ranker: &Ranker, rows: &[f32], width: usize, chosen: &[usize]) -> Result<Contributions> {
         let count = rows.len() / width;
-        let unknown = Contributions { base: 0.0, base_name: "", of_document: None };
+        let unknown = Contributions { base: 0.0, base_name: "", of_chosen: None };
         let Ok(explainer) = Explainer::new(&ranker.model) else { return Ok(unknown) };
-        if count == 0 {
+        if chosen.is_empty() {
             return Ok(unknown);
         }
         let features = Features::dense(width, rows.to_vec());
         let data = Dataset::from_features(features, vec![0.0; count], &[count])?;
         let data = data.with_columns(ranker.columns.clone())?;
         let prepared: Cow<'_, Dataset> = ranker.prepare(&data)?;
-        let documents: Vec<usize> = (0..count).collect();
         Ok(Contributions {
             base: explainer.base(),
             base_name: explainer.base_name(),
-            of_document: Some(explainer.contributions(&prepared, &documents)?),
+            of_chosen: Some(explainer.contributions(&prepared, chosen)?),
         })
     }
 }

@@ -255,7 +255,7 @@ fn by_id<V>(topics: &[Topic<V>]) -> HashMap<&str, &Topic<V>> {
 }
 
 /// The documents of a run by descending score, and equal ones by descending id, as trec_eval has them.
-fn in_order(topic: &Topic<f64>) -> Vec<(&str, f64)> {
+pub fn in_order(topic: &Topic<f64>) -> Vec<(&str, f64)> {
     let mut listed: Vec<(&str, f64)> = topic.documents.iter().zip(topic.values.iter().copied()).collect();
     listed.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.cmp(a.0)));
     listed
@@ -321,6 +321,11 @@ impl ExtractReport {
         list(&self.without_candidates, "without candidates");
         if self.not_in_index > 0 {
             notes.push(format!("{} of the documents named are not in the index", self.not_in_index));
+        }
+        match self.unjudged {
+            0 => {}
+            1 => notes.push("1 row has no judgment and counts as not relevant".to_owned()),
+            rows => notes.push(format!("{rows} rows have no judgment and count as not relevant")),
         }
         if self.negative > 0 {
             notes.push(format!("{} rows have a negative grade, which counts as 0", self.negative));

@@ -8,7 +8,7 @@ mod rows;
 mod trial;
 
 pub use explain::{Explained, ExplainedFeature, WhyNot, explain_rows};
-pub use extract::{Candidates, ExtractReport, Extracted, Extraction, SearchQuery, Unjudged};
+pub use extract::{Candidates, ExtractReport, Extracted, Extraction, SearchQuery, Unjudged, in_order};
 pub use given::{Given, Ranked};
 pub use results::{Results, Shown};
 pub use rows::{Candidate, FeatureRows, FeatureTimes};

@@ -28,8 +28,8 @@ pub struct Results {
     pub documents: Vec<Document>,
     /// The part of each that shows best why it was found.
     pub snippets: Vec<Snippet>,
-    /// What each score is made of, if that was asked for.
-    pub explained: Option<Vec<Explained>>,
+    /// What each score is made of, if that was asked for; none for documents that the model has not scored.
+    pub explained: Option<Vec<Option<Explained>>>,
     /// How many documents come before the first of these.
     pub skipped: usize,
     /// The field that heads a document: the first of several text fields. Snippets come from the second.
@@ -90,9 +90,9 @@ impl Results {
             "highlights": snippet.characters(),
             "fields": fields(&self.documents[at]),
         });
-        if let Some(explained) = &self.explained {
-            value["base"] = explained[at].base.into();
-            value["features"] = explained[at].features.iter().map(ExplainedFeature::to_json).collect();
+        if let Some(explained) = self.explained.as_ref().and_then(|explained| explained[at].as_ref()) {
+            value["base"] = explained.base.into();
+            value["features"] = explained.features.iter().map(ExplainedFeature::to_json).collect();
         }
         value
     }

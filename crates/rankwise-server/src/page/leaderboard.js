@@ -29,6 +29,7 @@ function contents(board) {
       + `of which ${board.queries} ${board.queries === 1 ? "has" : "have"} a relevant document and ${board.queries === 1 ? "is" : "are"} counted. The label is ${board.rule}.`),
     boardTable(models, main, others, board.queries),
     ...warnings(models, board.queries),
+    ...queryByQuery(board.by_query, models, main, board.queries),
   ];
 }
 
@@ -70,6 +71,23 @@ function differenceCell(against, queries) {
   const interval = queries > 1 && against.interval;
   return [formatDifference(against.difference), interval && element("span", { class: "range below" },
     formatInterval(interval, (value) => formatDifference(value, 3)))];
+}
+
+/** The queries on which the models differ, each with a search that shows the best and the worst side by side. */
+function queryByQuery(queries, models, main, all) {
+  const names = models.map(({ name }) => name);
+  const rows = queries.map(({ text, values }) => {
+    const ordered = [...names].sort((a, b) => values[b] - values[a]);
+    const link = element("a", { href: address("search", { q: text, a: ordered[0], b: ordered.at(-1) }) }, text);
+    const highest = values[ordered[0]];
+    return [link, ...names.map((name) => (values[name] === highest ? element("strong", null, formatValue(values[name])) : formatValue(values[name])))];
+  });
+  const which = queries.length < all ? `The ${queries.length} queries on which the models differ most` : "The queries on which the models differ most come first";
+  return [
+    element("h2", null, "Query by query"),
+    sentence(`${nameOf(main)} of each query. ${which}. A link searches with the best and the worst model side by side.`),
+    table("Query by query", ["Query", ...names], rows, { class: "queries" }),
+  ];
 }
 
 /** What keeps the numbers from being taken at their word. */

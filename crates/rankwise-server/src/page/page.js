@@ -2,6 +2,7 @@
 
 import { button, element } from "./dom.js";
 import { address, readAddress } from "./address.js";
+import { setToken } from "./api.js";
 import * as judge from "./judge.js";
 import * as leaderboard from "./leaderboard.js";
 import * as live from "./live.js";
@@ -22,6 +23,16 @@ function drawLinks(current) {
   // On a phone the row of links scrolls. After `scrollIntoView` the Tab key would go on from the link in some browsers.
   const [row, link] = [nav, nav.querySelector("[aria-current]")].map((node) => node.getBoundingClientRect());
   nav.scrollLeft += (link.left + link.right - row.left - row.right) / 2;
+}
+
+/** Keeps the token of an address, as the server prints it, and takes it out of the address, which may be shared. */
+function takeToken() {
+  const { view, parameters } = readAddress(Object.keys(VIEWS));
+  const token = parameters.get("token");
+  if (token === null) return;
+  setToken(token);
+  parameters.delete("token");
+  history.replaceState(null, "", address(view, Object.fromEntries(parameters)));
 }
 
 function draw() {
@@ -65,4 +76,5 @@ document.getElementById("skip").addEventListener("click", (event) => {
 prefersDark.addEventListener("change", showTheme);
 addEventListener("hashchange", draw);
 showTheme();
+takeToken();
 draw();

@@ -2,7 +2,10 @@
 
 use crate::client::{Client, Reply};
 use crate::place::{Running, demo, settings};
-use rankwise::data::Rows;
+use rankwise::Recipe;
+use rankwise::data::{Normalizer, Rows};
+use rankwise::recipe::Start;
+use rankwise::watch::Silent;
 use rankwise_search::search::{DEPTH, Explained, Search, WhyNot};
 use rankwise_search::{Bm25, Query};
 use rankwise_server::Settings;
@@ -79,7 +82,7 @@ fn explanations_and_snippets_are_those_of_the_library() {
     let explained = search.explain(&query, &found).unwrap();
     let snippets = demo().snapshot.snippets(&query, "body", 240).unwrap();
     for ((hit, found), explained) in answer["hits"].as_array().unwrap().iter().zip(&found).zip(&explained) {
-        check_explained(&hit["explain"], explained);
+        check_explained(&hit["explain"], explained.as_ref().unwrap());
         let snippet = snippets.of(&demo().snapshot.document(found.address).unwrap());
         assert_eq!(hit["snippet"]["text"], snippet.text);
         let characters: Vec<char> = snippet.text.chars().collect();
@@ -119,8 +122,37 @@ fn ids_are_ranked_as_a_search_ranks_candidates() {
     let explained = client.post("/v1/explain", &body).json();
     let of_library = search.explain(&query, &expected).unwrap();
     for (hit, of_library) in explained["hits"].as_array().unwrap().iter().zip(&of_library) {
-        check_explained(&hit["explain"], of_library);
+        check_explained(&hit["explain"], of_library.as_ref().unwrap());
     }
+}
+
+#[test]
+fn explanations_do_not_depend_on_how_many_are_shown() {
+    let data = rankwise_search::demo::extract(&demo().snapshot).unwrap();
+    // Every document is scaled among all that are sent.
+    let recipe = Recipe::new("regression").normalizer(Some(Normalizer::ZScore));
+    let ranker = recipe.fit(&data, None, Start::default(), &mut Silent::default()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scaled.json");
+    ranker.save(&path).unwrap();
+    let server = Running::start(Settings { models: vec![("scaled".to_owned(), path)], ..demo().settings() });
+    let mut client = server.client();
+    let found = search_of("bm25").run(&Query::words("lighthouse"), 6).unwrap();
+    let ids: Vec<&str> = found.iter().map(|found| found.id.as_str()).collect();
+    let mut explained = |k: usize| {
+        client.post("/explain", &json!({ "query": "lighthouse", "ids": ids, "k": k })).json()["hits"].clone()
+    };
+    let (all, first) = (explained(6), explained(2));
+    assert_eq!((all[0].clone(), all[1].clone()), (first[0].clone(), first[1].clone()));
+    let parts = first[0]["explain"]["features"].as_array().unwrap().iter();
+    let sum: f64 = parts.map(|feature| feature["contribution"].as_f64().unwrap()).sum();
+    let total = sum + first[0]["explain"]["base"].as_f64().unwrap();
+    assert!((total - first[0]["score"].as_f64().unwrap()).abs() < 1e-9, "{first}");
+    let width = data.width();
+    let documents: Vec<Value> =
+        (0..1001).map(|id| json!({ "id": id.to_string(), "features": vec![0.5; width] })).collect();
+    let refused = client.post("/explain", &json!({ "documents": documents })).problem(422);
+    assert!(refused.contains("at most 1000 documents"), "{refused}");
 }
 
 /// Rows of features that the demo's models take, some of them missing.

@@ -1,7 +1,7 @@
 //! Sessions, clicks and judgments: what is acknowledged is in the files, and the files say what happened.
 
 use crate::client::Client;
-use crate::place::{ADMIN, JUDGE, Running, bearer, demo};
+use crate::place::{ADMIN, JUDGE, Running, bearer, demo, settings};
 use rankwise::clicks::interleave::InterleavingTallies;
 use rankwise::clicks::{LogProblem, LogReader, Session};
 use rankwise::labels::{JudgmentColumns, Judgments};
@@ -80,7 +80,7 @@ fn lists_and_clicks_are_logged_as_they_were_shown() {
     assert_eq!((&sessions[0].shown, sessions[0].clicked()), (&shown, vec![false, false, true, false]));
     assert_eq!(
         (&sessions[0].query, sessions[0].ranker.as_deref()),
-        (&"lighthouse".to_owned(), Some("trees"))
+        (&"lighthouse".to_owned(), Some("trees@1"))
     );
     assert_eq!(sessions[1].positions, Some(vec![5, 6, 7, 8]));
     assert!((sessions[1].clicks[1].time.unwrap() - sessions[1].time.unwrap() - 2.5).abs() < 1e-6);
@@ -93,7 +93,7 @@ fn lists_and_clicks_are_logged_as_they_were_shown() {
     let rows = rankwise::data::Rows::dense(&rows, ranker.model.width()).unwrap();
     ranker.score_query_rows(rows, &mut scores).unwrap();
     assert!(scores.windows(2).all(|pair| pair[0] >= pair[1]), "{scores:?}");
-    for (ranker, count, clicked) in [("trees", 2, 2), ("bm25", 1, 1)] {
+    for (ranker, count, clicked) in [("trees@1", 2, 2), ("bm25", 1, 1)] {
         let found = live["rankers"].as_array().unwrap().iter().find(|of| of["ranker"] == ranker).unwrap();
         assert_eq!(
             (&found["sessions"], &found["clicked_sessions"]),
@@ -186,6 +186,8 @@ fn users_keep_their_model_and_interleaved_lists_are_credited() {
         client.post("/feedback", &click(&session, &whole[user % 3])).json();
     }
     let live = client.get("/live").json();
+    let answer = client.get("/search?q=lighthouse&why_not=x").json();
+    assert_eq!((&answer["model"], &answer["ranker"]), (&json!("trees+bm25"), &json!("trees@1+bm25")));
     server.end();
     let mut tallies = InterleavingTallies::default();
     let sessions = files.sessions();
@@ -195,10 +197,126 @@ fn users_keep_their_model_and_interleaved_lists_are_credited() {
     assert_eq!(live["interleaving"], serde_json::to_value(&results).unwrap());
     let credited = sessions.iter().filter_map(|session| Some((session, session.interleaved.as_ref()?)));
     for (session, interleaved) in credited {
+        assert_eq!(session.ranker.as_deref(), Some("trees@1+bm25"));
+        assert_eq!(interleaved.rankers, ["trees@1", "bm25"]);
         for (document, credit) in session.shown.iter().zip(&interleaved.credit) {
             let ranking = &rankings[usize::from(*credit < 0.5)];
             assert!(ranking.contains(document), "a document is credited to the ranker that has it");
         }
+    }
+}
+
+#[test]
+fn documents_of_runs_are_judged_instead_of_those_of_models() {
+    let files = Files::new();
+    let path = |name: &str| files.0.path().join(name);
+    let ids = search(&mut Running::start(files.settings()).client(), "/search?q=coast&k=4&model=bm25").1;
+    // Two of the first run and two of the second, one of them in both; what the index does not have cannot be shown.
+    let lines = |ids: &[&String]| -> String {
+        ids.iter().enumerate().map(|(at, id)| format!("q2 Q0 {id} {at} {} x\n", 9 - at)).collect()
+    };
+    let missing = "not-in-the-index".to_owned();
+    std::fs::write(path("a.run"), lines(&[&ids[0], &ids[1], &ids[3]])).unwrap();
+    std::fs::write(path("b.run"), lines(&[&ids[1], &ids[2]])).unwrap();
+    std::fs::write(path("c.run"), lines(&[&missing])).unwrap();
+    let runs: Vec<PathBuf> = ["a.run", "b.run", "c.run"].map(path).to_vec();
+    let server = Running::start(Settings { runs, pool: 2, ..files.settings() });
+    assert!(server.notes.iter().any(|note| note.contains("1 of 2 queries")), "{:?}", server.notes);
+    let mut client = server.client();
+    let mut judged = Vec::new();
+    loop {
+        let task = next(&mut client, "ann")["task"].clone();
+        let Some(document) = task["document"]["id"].as_str() else { break };
+        let body = json!({ "query": task["query"]["id"], "document": document, "judge": "ann", "grade": 1 });
+        let token = [("authorization", &*bearer(JUDGE)), ("content-type", "application/json")];
+        assert_eq!(client.send("POST", "/judgments", &token, body.to_string().as_bytes()).status, 201);
+        judged.push(document.to_owned());
+    }
+    judged.sort();
+    let mut expected = ids[..3].to_vec();
+    expected.sort();
+    assert_eq!(judged, expected);
+    drop(server);
+    std::fs::write(path("a.run"), "q77 Q0 x 1 1.0 x\n").unwrap();
+    let settings = Settings { runs: vec![path("a.run")], ..files.settings() };
+    let error = rankwise_server::Server::start(settings).err().unwrap();
+    assert!(error.to_string().contains("no query has documents in the runs"), "{error}");
+}
+
+#[test]
+fn rankings_without_a_user_are_divided_too() {
+    let portions = vec![("trees".to_owned(), 50.0), ("linear".to_owned(), 50.0)];
+    let server = Running::start(Settings { traffic: Traffic::Split(portions), ..demo().settings() });
+    let mut client = server.client();
+    let ids: Vec<String> = client.get("/search?q=lighthouse&k=3").json()["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["id"].as_str().unwrap().to_owned())
+        .collect();
+    let body = json!({ "query": "lighthouse", "ids": ids });
+    let mut models: Vec<Value> =
+        (0..60).map(|_| client.post("/rank", &body).json()["ranker"].clone()).collect();
+    models.sort_by_key(Value::to_string);
+    models.dedup();
+    // All of sixty get the same model with a probability of 2^-59.
+    assert_eq!(models, [json!("linear@1"), json!("trees@1")]);
+}
+
+#[test]
+fn interleaved_lists_are_logged_with_the_features_of_a_model() {
+    let files = Files::new();
+    let both = ["bm25".to_owned(), "trees".to_owned()];
+    let traffic = Traffic::Interleave(both);
+    let server = Running::start(Settings { log_features: true, traffic, ..files.settings() });
+    let (_, shown) = search(&mut server.client(), "/search?q=lighthouse&k=4&user=u");
+    let expected = server
+        .client()
+        .post("/rank", &json!({ "query": "lighthouse", "ids": shown, "model": "trees", "log": true }));
+    let expected = expected.json();
+    server.end();
+    let sessions = files.sessions();
+    let row_of = |session: &Session, id: &str| {
+        let place = session.shown.iter().position(|shown| shown == id).unwrap();
+        session.features.as_ref().unwrap()[place].clone()
+    };
+    let width = demo().ranker("trees.json").model.width();
+    for hit in expected["hits"].as_array().unwrap() {
+        let id = hit["id"].as_str().unwrap();
+        let row = row_of(&sessions[0], id);
+        assert_eq!(row.len(), width);
+        let same = row.iter().zip(row_of(&sessions[1], id)).all(|(a, b)| a.to_bits() == b.to_bits());
+        assert!(same, "the features of {id}");
+    }
+}
+
+#[test]
+fn lists_in_the_log_are_limited() {
+    let files = Files::new();
+    let server = Running::start(files.settings());
+    let mut client = server.client();
+    let width = demo().ranker("trees.json").model.width();
+    let documents = |count: usize, name: &str| -> Vec<Value> {
+        (0..count).map(|id| json!({ "id": format!("{name}{id}"), "features": vec![0.5; width] })).collect()
+    };
+    let body = |documents: Vec<Value>, k: usize| json!({ "query": "q", "documents": documents, "k": k, "log": true });
+    let refused = client.post("/rank", &body(documents(1001, "d"), 1001)).problem(422);
+    assert!(refused.contains("at most 1000 documents"), "{refused}");
+    let refused = client.post("/rank", &body(documents(1, &"d".repeat(1024)), 1)).problem(422);
+    assert!(refused.contains("more than 1024 bytes"), "{refused}");
+    assert!(client.post("/rank", &body(documents(1001, "d"), 1000)).json()["session"].is_string());
+}
+
+#[test]
+fn without_an_index_nothing_is_interleaved_or_shadowed() {
+    let models = demo().settings().models;
+    let both = ["trees".to_owned(), "linear".to_owned()];
+    for (traffic, shadow) in
+        [(Traffic::Interleave(both), None), (Traffic::Default, Some("linear".to_owned()))]
+    {
+        let settings = Settings { models: models.clone(), traffic, shadow, ..settings() };
+        let error = rankwise_server::Server::start(settings).err().unwrap();
+        assert!(error.to_string().contains("without an index"), "{error}");
     }
 }
 
@@ -273,6 +391,13 @@ fn judges_see_every_document_once_and_no_more_judges_than_asked_for() {
     assert_eq!(listed["total"], pool - 1);
     let board = client.get("/leaderboard").json();
     assert_eq!(board["models"].as_array().unwrap().len(), 3, "{board}");
+    let by_query = board["by_query"].as_array().unwrap();
+    assert_eq!(by_query.len() as u64, board["queries"].as_u64().unwrap());
+    for model in board["models"].as_array().unwrap() {
+        let value = |query: &Value| query["values"][model["name"].as_str().unwrap()].as_f64().unwrap();
+        let mean = by_query.iter().map(value).sum::<f64>() / by_query.len() as f64;
+        assert!((mean - model["metrics"]["ndcg@10"]["mean"].as_f64().unwrap()).abs() < 1e-12, "{board}");
+    }
     drop(server);
     let judgments = Judgments::read(&files.judgments(), &JudgmentColumns::default()).unwrap();
     assert_eq!(judgments.all().len(), pool - 1);

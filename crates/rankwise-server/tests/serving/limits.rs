@@ -51,6 +51,34 @@ fn slow_bodies_do_not_keep_a_place() {
     assert_eq!(server.client().get("/search?q=lighthouse").status, 200);
 }
 
+/// Connections are limited, so nobody may keep one for nothing.
+#[test]
+fn clients_that_say_nothing_or_take_nothing_are_left() {
+    let server = Running::start(demo().settings());
+    let mut client = server.client();
+    let mut connections = || {
+        let text = client.get("/metrics").text();
+        let line = text.lines().find(|line| line.starts_with("rankwise_connections ")).unwrap();
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(connections(), 1.0);
+    let _idle = server.client();
+    let mut slow = server.client();
+    slow.write(b"GET /health HTTP/1.1\r\nhost");
+    // More answers than the system keeps for a client that does not read.
+    let mut deaf = server.client();
+    deaf.write("GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1000).as_bytes());
+    let start = Instant::now();
+    while connections() < 4.0 {
+        assert!(start.elapsed() < Duration::from_secs(10), "the connections were not accepted");
+    }
+    while connections() > 1.0 {
+        assert!(start.elapsed() < Duration::from_secs(90), "{} connections are left", connections());
+        std::thread::sleep(Duration::from_millis(200));
+        slow.write(b"a");
+    }
+}
+
 #[test]
 fn strange_heads_are_refused_and_the_server_goes_on() {
     let server = Running::start(demo().settings());

@@ -203,6 +203,19 @@ fn a_file_that_was_given_before_does_not_undo_what_was_sent() {
     assert_eq!(serves(&server), (json!("next"), json!(1), json!(3.0)));
     server.end();
 
+    // What was removed stays away.
+    let server = start();
+    assert_eq!(
+        server.client().send("DELETE", "/models/m", &[("authorization", &bearer(ADMIN))], b"").status,
+        200
+    );
+    server.end();
+    let server = start();
+    assert!(server.notes.iter().any(|note| note.contains("`m` does not serve")), "{:?}", server.notes);
+    let body = json!({ "rows": [[0, 0]], "model": "m" });
+    assert!(server.client().post("/score", &body).problem(404).contains("`m`"));
+    server.end();
+
     // Another file is a wish.
     std::fs::write(&file, plus(7.0)).unwrap();
     let server = start();
@@ -226,7 +239,7 @@ fn a_file_that_was_given_before_does_not_undo_what_was_sent() {
     for (text, part) in [
         ("{\"format\": 1, \"def", "damaged"),
         (
-            "{\"format\": 2, \"default\": null, \"models\": {}, \"given\": {\"default\": null, \"models\": {}}}",
+            "{\"format\": 2, \"default\": null, \"models\": {}, \"last\": {}, \"given\": {\"default\": null, \"models\": {}}}",
             "format 2",
         ),
     ] {

@@ -177,6 +177,8 @@ pub struct CounterfactualEstimate {
     pub unranked_clicks: u64,
     /// Clicks at ranks with propensities below the limit, which bias the estimate.
     pub clipped_clicks: u64,
+    /// Clicks at ranks behind the last propensity, which is taken for them.
+    pub deep_clicks: u64,
 }
 
 /// Weighted clicks of a query.
@@ -261,6 +263,7 @@ impl<'a> Counterfactual<'a> {
             unranked_sessions: self.unranked_sessions,
             unranked_clicks: self.count(|_, new_rank| new_rank.is_none()),
             clipped_clicks: self.count(|rank, _| propensities.at(rank) < clip),
+            deep_clicks: self.count(|rank, _| rank as usize > propensities.theta.len()),
         })
     }
 }

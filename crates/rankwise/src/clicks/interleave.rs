@@ -389,7 +389,10 @@ pub fn wilson(successes: u64, trials: u64, confidence: f64) -> ConfidenceInterva
     let (n, p) = (trials as f64, successes as f64 / trials as f64);
     let center = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-    ConfidenceInterval { low: (center - half).max(0.0), high: (center + half).min(1.0) }
+    // Without rounding: 0 of n has the lower end 0, and n of n the upper end 1.
+    let low = if successes == 0 { 0.0 } else { (center - half).max(0.0) };
+    let high = if successes == trials { 1.0 } else { (center + half).min(1.0) };
+    ConfidenceInterval { low, high }
 }
 
 #[cfg(test)]

@@ -106,10 +106,13 @@ impl Movement {
     }
 }
 
+/// The most groups of ranks that are printed.
+const PRINTED: usize = 12;
+
 /// `{1–3}, {4}`: the groups of ranks.
 impl fmt::Display for Movement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, group) in self.groups.iter().enumerate() {
+        for (place, group) in self.groups.iter().take(PRINTED).enumerate() {
             write!(f, "{}{{", if place > 0 { ", " } else { "" })?;
             let runs = group.chunk_by(|a, b| a + 1 == *b);
             for (place, run) in runs.enumerate() {
@@ -122,7 +125,10 @@ impl fmt::Display for Movement {
             }
             f.write_str("}")?;
         }
-        Ok(())
+        match self.groups.len() {
+            ..=PRINTED => Ok(()),
+            all => write!(f, " and {} more", all - PRINTED),
+        }
     }
 }
 

@@ -78,8 +78,12 @@ pub struct Traffic {
 pub struct Driver {
     engine: Arc<Mutex<Box<dyn Engine>>>,
     limits: Limits,
+    note: Note,
     traffic: Traffic,
 }
+
+/// Gets sentences about what happens to workers.
+type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,6 +97,7 @@ impl Driver {
         Driver {
             engine: Arc::new(Mutex::new(Box::new(engine))),
             limits: Limits::default(),
+            note: Arc::new(|_| {}),
             traffic: Traffic::default(),
         }
     }
@@ -100,6 +105,11 @@ impl Driver {
     /// The same with other limits.
     pub fn with_limits(self, limits: Limits) -> Driver {
         Driver { limits, ..self }
+    }
+
+    /// The same with a function that is called at once, with a sentence, when a worker is lost or replaced.
+    pub fn with_notes(self, note: impl Fn(&str) + Send + Sync + 'static) -> Driver {
+        Driver { note: Arc::new(note), ..self }
     }
 
     /// The number of workers.
@@ -110,6 +120,28 @@ impl Driver {
     /// What the last training exchanged with the workers.
     pub fn traffic(&self) -> Traffic {
         self.traffic
+    }
+
+    /// The first question of a job.
+    fn round(&self, job: Vec<u8>, threads: Option<usize>) -> Result<Round> {
+        let workers = self.workers();
+        if workers == 0 {
+            return Err(Error::parameter("there are no workers; training needs at least one"));
+        }
+        Ok(Round {
+            engine: self.engine.clone(),
+            limits: self.limits,
+            note: self.note.clone(),
+            traffic: Traffic::default(),
+            own: Greeting::own(),
+            training: unique(),
+            threads,
+            job: Bytes(job),
+            joined: vec![false; workers],
+            number: 0,
+            answers: Vec::new(),
+            last: None,
+        })
     }
 
     /// Runs a program here and, with the bytes of a job, on all workers. `checksum` names the result, which is the same
@@ -123,7 +155,7 @@ impl Driver {
         checksum: impl FnOnce(&T) -> String,
     ) -> Result<T> {
         let line = Arc::new(Line {
-            round: Mutex::new(Round::new(self.engine.clone(), self.limits, job, threads)?),
+            round: Mutex::new(self.round(job, threads)?),
             asked: watch.stop().clone(),
             stop: Stop::default(),
         });
@@ -217,11 +249,14 @@ impl Exchange for Line {
 struct Round {
     engine: Arc<Mutex<Box<dyn Engine>>>,
     limits: Limits,
+    note: Note,
     traffic: Traffic,
     own: Greeting,
     training: u64,
     threads: Option<usize>,
     job: Bytes,
+    /// Whether each worker has joined, and was not lost since.
+    joined: Vec<bool>,
     /// The number of the question that is open.
     number: u64,
     /// The answers that lead a new worker to that question.
@@ -278,29 +313,6 @@ impl Tries {
 }
 
 impl Round {
-    fn new(
-        engine: Arc<Mutex<Box<dyn Engine>>>,
-        limits: Limits,
-        job: Vec<u8>,
-        threads: Option<usize>,
-    ) -> Result<Round> {
-        if lock(&engine).workers() == 0 {
-            return Err(Error::parameter("there are no workers; training needs at least one"));
-        }
-        Ok(Round {
-            engine,
-            limits,
-            traffic: Traffic::default(),
-            own: Greeting::own(),
-            training: unique(),
-            threads,
-            job: Bytes(job),
-            number: 0,
-            answers: Vec::new(),
-            last: None,
-        })
-    }
-
     /// What all workers contribute to the open question.
     fn contributions(&mut self, place: &str) -> Result<Vec<Vec<u8>>> {
         self.traffic.questions += 1;
@@ -376,11 +388,13 @@ impl Round {
                     Received::Behind | Received::Lost(_) if lost == Lost::LeftOut => {}
                     Received::Behind => {
                         tries[worker].joined(worker, place, &self.limits)?;
+                        self.note_new(worker);
                         next.push((worker, Next::Join));
                     }
                     Received::Lost(words) => {
                         self.traffic.losses += 1;
                         tries[worker].lost(worker, place, &words, &self.limits)?;
+                        self.note_lost(worker, &words);
                         engine.restart(worker)?;
                         next.push((worker, Next::Continue));
                     }
@@ -388,6 +402,20 @@ impl Round {
             }
         }
         Ok(replies)
+    }
+
+    fn note_lost(&mut self, worker: usize, words: &str) {
+        self.joined[worker] = false;
+        (self.note)(&format!("worker {worker} was lost, and another one takes its place: {words}"));
+    }
+
+    /// A worker that joins for a second time without a loss is another one.
+    fn note_new(&mut self, worker: usize) {
+        if std::mem::replace(&mut self.joined[worker], true) {
+            (self.note)(&format!(
+                "worker {worker} is a new one, which catches up: the engine has replaced the one before"
+            ));
+        }
     }
 
     /// Sends each worker its next message, and returns what became of it, in the order of the workers.

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// Every worker reads about the same number of bytes, and keeps the queries that it trains on. For queries that it does
 /// not find there, it reads other files again. Files are fastest if their queries are in the order of their ids, one file
 /// after the other, and if there are at least as many files as workers: then only files whose queries belong to two
-/// workers are read twice. A single file is read by all workers.
+/// workers are read twice. A worker holds a whole file in memory while it reads it, and a single file is read by all
+/// workers, so data larger than the memory of a machine has to come as several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {

@@ -332,6 +332,37 @@ fn a_worker_that_is_lost_again_and_again_ends_the_training() {
     assert!(error.contains("tests.rs:") && error.ends_with("the last time, the test lost it"), "{error}");
 }
 
+/// The notes of a training in which one delivery has a fault.
+fn notes_after(fault: Fault, moment: usize) -> Vec<String> {
+    let engine = InMemory::new(3, rounds_program());
+    let engine = engine.with_faults(move |number, _| (number == moment).then_some(fault));
+    let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = notes.clone();
+    let note = move |text: &str| noted.lock().unwrap().push(text.to_owned());
+    let mut driver = Driver::new(engine).with_limits(LIMITS).with_notes(note);
+    drive_from(&mut driver, &[], &mut Silent::default()).unwrap();
+    notes.lock().unwrap().clone()
+}
+
+#[test]
+fn every_loss_and_every_replacement_is_noted_once() {
+    let lost = "worker 1 was lost, and another one takes its place: the test lost it";
+    let replaced = "worker 1 is a new one, which catches up: the engine has replaced the one before";
+    // The first six deliveries are greetings and what the workers need to join.
+    for (fault, moment, expected) in [
+        (Fault::DiesBefore, 1, Some(lost)),
+        (Fault::DiesBefore, 4, Some(lost)),
+        (Fault::DiesAfter, 13, Some(lost)),
+        (Fault::ReplacedSilently, 1, None),
+        (Fault::ReplacedSilently, 13, Some(replaced)),
+        (Fault::Twice, 13, None),
+    ] {
+        assert_eq!(notes_after(fault, moment), Vec::from_iter(expected), "{fault:?} at {moment}");
+    }
+    // Every delivery of the last question goes to a worker that is no longer needed.
+    assert!(notes_after(Fault::DiesBefore, 3 * (4 + 2 * ROUNDS + 1) + 1).is_empty());
+}
+
 #[test]
 fn a_worker_that_the_engine_replaces_again_and_again_ends_the_training() {
     let engine = InMemory::new(2, slow(Duration::from_secs(3)));

@@ -59,6 +59,18 @@ impl TrainJob {
             .map_err(|error| Error::malformed(format!("this is not a training job: {error}")))
     }
 
+    /// What to know before a training whose workers have to read the same files.
+    pub fn forecast(&self) -> Option<String> {
+        let (files, workers) = (self.train.files.len(), self.workers);
+        let count = if files == 1 { "1 file".into() } else { format!("{files} files") };
+        (files < workers).then(|| {
+            format!(
+                "the training data is {count} for {workers} workers, and a worker holds a whole file in memory while it \
+                 reads it; divide large data into at least {workers} files"
+            )
+        })
+    }
+
     /// Checks all that can be checked without the data.
     pub(crate) fn check(&self) -> Result<Trainer> {
         let trainer = self.recipe.read()?.check()?;

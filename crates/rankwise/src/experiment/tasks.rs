@@ -39,11 +39,14 @@ const WAIT: Duration = Duration::from_millis(100);
 
 /// Calls [`run_task`] elsewhere.
 pub trait TaskEngine {
-    /// Hands over a task. It need not start at once.
-    fn submit(&mut self, number: usize, task: &str) -> Result<()>;
+    /// Hands over a task. It need not start at once. `name` is that of its job, for messages.
+    fn submit(&mut self, number: usize, name: &str, task: &str) -> Result<()>;
 
     /// The next task that ended, in any order; none if none ends within `limit`. A task that was reported before, or that
     /// was never submitted, is ignored.
+    ///
+    /// A run asks for as long as tasks are open, since a job may take days. It is the engine that knows of no process that
+    /// could run them, and then returns an error, which ends the run.
     fn next(&mut self, limit: Duration) -> Result<Option<TaskEnd>>;
 }
 
@@ -316,7 +319,8 @@ impl<'a> Tasks<'a> {
             && let Some(open) = self.ready.pop_front()
         {
             let task = self.task(&open.job)?;
-            self.engine.submit(self.number, &task)?;
+            let name = self.run.experiment.plan.job_name(&open.job);
+            self.engine.submit(self.number, &name, &task)?;
             self.submitted.insert(self.number, open);
             self.number += 1;
         }

@@ -165,6 +165,7 @@ fn note_left_out(found: &Estimated) {
     for (count, what) in [
         (unclipped.unranked_sessions, "sessions of queries that it does not rank; left out"),
         (unclipped.unranked_clicks, "clicks on documents that it does not rank; they count for nothing"),
+        (unclipped.deep_clicks, "clicks at ranks without a propensity; they have that of the last rank"),
         (clipped.clipped_clicks, "clicks at ranks with propensities below the limit of clipped IPS"),
     ] {
         if count > 0 {
@@ -192,5 +193,6 @@ fn as_json(found: &Estimated) -> serde_json::Value {
         "unranked_sessions": estimate.unranked_sessions,
         "unranked_clicks": estimate.unranked_clicks,
         "clipped_clicks": found.clipped.clipped_clicks,
+        "deep_clicks": estimate.deep_clicks,
     })
 }

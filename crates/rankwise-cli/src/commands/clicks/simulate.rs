@@ -43,8 +43,8 @@ pub(crate) struct Simulate {
     noise: f64,
 
     /// Sessions per query
-    #[arg(long, default_value_t = 100, value_name = "N")]
-    sessions: usize,
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sessions: u32,
 
     /// How many documents are shown at most
     #[arg(long, default_value_t = 10, value_name = "N")]
@@ -84,7 +84,7 @@ impl Simulate {
         let simulation = Simulation {
             user: self.user,
             noise: self.noise,
-            sessions: self.sessions,
+            sessions: self.sessions as usize,
             depth: self.depth,
             randomization: match self.randomize {
                 Randomize::None => Randomization::None,

@@ -59,7 +59,7 @@ impl Agree {
             text += &format!("\n{}", by_pair(&found));
         }
         if self.per_query {
-            text += &format!("\n{}", by_query(&found));
+            text += &format!("\n{}", self.by_query(&found));
         }
         output::print(&text)
     }
@@ -96,6 +96,27 @@ impl Agree {
             table.render(),
             table::wrap("Each judge with all others; weighted: Cohen's κ with quadratic weights.\n")
         )
+    }
+
+    fn by_query(&self, found: &Agreement) -> String {
+        let header = [
+            "query",
+            ">documents",
+            ">equal",
+            ">Cohen's κ",
+            ">Fleiss's κ",
+            ">α ordinal",
+            &self.interval_header(),
+        ];
+        let mut table = table::Columns::new(&header).close();
+        for query in &found.queries {
+            let Estimates { percentage, cohen, fleiss, alpha_ordinal, .. } = query.estimates;
+            let mut cells = vec![query.query.clone(), output::thousands(query.documents)];
+            cells.extend([percentage, cohen, fleiss, alpha_ordinal].map(value));
+            cells.push(interval(alpha_ordinal));
+            table.row(cells);
+        }
+        table.render()
     }
 }
 
@@ -145,20 +166,6 @@ fn by_pair(found: &Agreement) -> String {
             number(pair.cohen_linear),
             number(pair.cohen_quadratic),
         ]);
-    }
-    table.render()
-}
-
-fn by_query(found: &Agreement) -> String {
-    let header =
-        ["query", ">documents", ">equal", ">Cohen's κ", ">Fleiss's κ", ">α nominal", ">ordinal", ">interval"];
-    let mut table = table::Columns::new(&header).close();
-    for query in &found.queries {
-        let Estimates { percentage, cohen, fleiss, alpha_nominal, alpha_ordinal, alpha_interval, .. } =
-            query.estimates;
-        let mut cells = vec![query.query.clone(), output::thousands(query.documents)];
-        cells.extend([percentage, cohen, fleiss, alpha_nominal, alpha_ordinal, alpha_interval].map(value));
-        table.row(cells);
     }
     table.render()
 }

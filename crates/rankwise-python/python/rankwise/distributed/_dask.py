@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rankwise import _engines
 from rankwise.distributed._engine import Engine
+from rankwise.distributed._tasks import gathered
 from rankwise.distributed.worker import Worker
 
 # How long a call may take before it is checked that its Dask worker is still there.
 _STEP = 1.0
-
-# How often a task is repeated whose Dask worker was lost.
-_RETRIES = 5
 
 
 class Dask(Engine):
@@ -26,7 +26,9 @@ class Dask(Engine):
             import distributed
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("engine='dask' needs Dask: pip install 'dask[distributed]'") from error
-        self._client = client if client is not None else distributed.get_client()
+        # A result that does not come is one whose Dask worker was lost after it.
+        self._losses = (distributed.KilledWorker, distributed.TimeoutError)
+        self._client = _engines.dask_client(client)
         known = self._known()
         self.workers = workers or max(1, len(known))
         shared = -(-self.workers // max(1, len(known)))
@@ -101,13 +103,15 @@ class Dask(Engine):
         if self._closed:
             raise RuntimeError("the training has ended")
 
-    def map(self, function: Callable[[str], Any], shards: Sequence[str]) -> list[Any]:
-        futures = self._client.map(function, list(shards), pure=False, retries=_RETRIES, **self._options)
+    def map(self, function: Callable[[str], Any], shards: Sequence[str], limit: float) -> list[Any]:
+        waiting = _engines.Waiting(limit, functools.partial(_engines.dask_obstacle, self._client))
+        # Together, so that the function, which holds the model, is sent once.
+        futures = self._client.map(function, list(shards), pure=False, **self._options)
+        start = functools.partial(self._client.submit, function, pure=False, **self._options)
         try:
-            results: list[Any] = self._client.gather(futures)
+            return gathered(waiting, shards, futures, start, lambda error: isinstance(error, self._losses))
         finally:
-            self._client.cancel(futures)
-        return results
+            self._client.cancel(futures + waiting.futures())
 
     def close(self) -> None:
         self._closed = True

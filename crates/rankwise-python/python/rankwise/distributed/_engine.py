@@ -27,8 +27,9 @@ class Engine:
         """Puts another worker in the place of one that was lost."""
         raise NotImplementedError
 
-    def map(self, function: Callable[[str], Any], shards: Sequence[str]) -> list[Any]:
-        """The function's results for all shards, in their order. If a process dies, its shards are done again."""
+    def map(self, function: Callable[[str], Any], shards: Sequence[str], limit: float) -> list[Any]:
+        """The function's results for all shards, in their order. If a process dies, its shards are done again. If none has
+        ended for `limit` seconds and none can run, it is an error."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -27,6 +27,6 @@ class Local(Engine):
 
     # The library starts processes by the command and talks to them itself, so there is no deliver and no restart.
 
-    def map(self, function: Callable[[str], Any], shards: Sequence[str]) -> list[Any]:
+    def map(self, function: Callable[[str], Any], shards: Sequence[str], limit: float) -> list[Any]:
         """In this process, one shard after the other: each one takes all threads."""
         return [function(shard) for shard in shards]

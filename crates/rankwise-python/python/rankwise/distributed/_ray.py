@@ -6,15 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rankwise import _engines
 from rankwise.distributed._engine import Engine
+from rankwise.distributed._tasks import gathered
 from rankwise.distributed.worker import Worker
 
 # Ray starts an actor again whose process or machine was lost, and repeats the call. The new actor is then behind, and the
 # driver brings it up to date.
 _ALWAYS = {"max_restarts": -1, "max_task_retries": -1}
-
-# How often a task is repeated whose process or machine was lost.
-_RETRIES = 5
 
 
 class Ray(Engine):
@@ -63,20 +62,30 @@ class Ray(Engine):
         if self._closed:
             raise RuntimeError("the training has ended")
 
-    def map(self, function: Callable[[str], Any], shards: Sequence[str]) -> list[Any]:
-        run = self._ray.remote(_call).options(**({"max_retries": _RETRIES} | self._options))
+    def map(self, function: Callable[[str], Any], shards: Sequence[str], limit: float) -> list[Any]:
+        # Lost tasks are started again and counted here.
+        run = self._ray.remote(_call).options(**({"max_retries": 0} | self._options))
         # Sent once, not with every shard: it holds the model.
         shared = self._ray.put(function)
-        tasks = [run.remote(shared, shard) for shard in shards]
+        tasks = []
+
+        def start(shard: str) -> Any:
+            tasks.append(run.remote(shared, shard))
+            return tasks[-1].future()
+
+        waiting = _engines.Waiting(limit, lambda _: _engines.ray_obstacle(self._ray, self._options))
         try:
-            results: list[Any] = self._ray.get(tasks)
-        except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from None
-        except BaseException:
+            return gathered(waiting, shards, [start(shard) for shard in shards], start, self._is_loss)
+        except BaseException as error:
             for task in tasks:
                 self._ray.cancel(task, force=True)
+            if isinstance(error, self._ray.exceptions.RayTaskError):
+                raise error.cause from None
             raise
-        return results
+
+    def _is_loss(self, error: Exception) -> bool:
+        known = self._ray.exceptions
+        return isinstance(error, known.RayError) and not isinstance(error, known.RayTaskError)
 
     def close(self) -> None:
         self._closed = True

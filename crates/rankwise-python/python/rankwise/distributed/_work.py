@@ -39,8 +39,9 @@ def train(
 ) -> Ranker:
     """Trains a ranker on several workers: the same as on one machine, byte for byte.
 
-    Each worker reads about the same number of bytes and keeps only its own queries. This process keeps none. Learners that
-    cannot train on several workers are refused.
+    Each worker reads some of the files, of about the same number of bytes, and keeps only its own queries. It holds a whole
+    file in memory while it reads it, and a single file is read by all workers, so data larger than the memory of a machine
+    has to come as several files. This process keeps none. Learners that cannot train on several workers are refused.
 
     Args:
         recipe: A `Recipe`, an estimator, or the name of a learner.
@@ -100,13 +101,15 @@ def score(
     client: Any = None,
     options: Mapping[str, Any] | None = None,
     staging: str | os.PathLike[str] | None = None,
+    limit: float = 60.0,
     **read_options: Any,
 ) -> list[NDArray[np.float64]] | list[str]:
     """The scores of each shard, one per row in its order, as one array per shard.
 
     With `out`, they are written by the workers to files in that folder, one score per line, and the paths are returned.
-    Shards are scored as tasks of the engine; those of a process that dies are scored again. The other arguments are those
-    of `train`.
+    Shards are scored as tasks of the engine; those of a process that dies are scored again, twice at most. After `limit`
+    seconds in which no task has ended, a warning in the log names those that are waited for; if Ray or Dask has no process
+    that could run them, it is an error. The other arguments are those of `train`.
 
     >>> import pathlib, tempfile
     >>> import rankwise as rw
@@ -124,14 +127,14 @@ def score(
         on = stack.enter_context(opened(engine, None, threads, client, dict(options or {}), tasks_only=True))
         jobs = threads or (None if engine == "local" else on.threads)
         if out is None:
-            return on.map(functools.partial(_score, model, read, jobs), files)
+            return on.map(functools.partial(_score, model, read, jobs), files, limit)
         folder = os.path.abspath(os.fspath(out))
         os.makedirs(folder, exist_ok=True)
         places = {
             file: os.path.join(folder, f"{number:05}-{os.path.basename(file)}.scores")
             for number, file in enumerate(files)
         }
-        return on.map(functools.partial(_score_to, model, read, jobs, places), files)
+        return on.map(functools.partial(_score_to, model, read, jobs, places), files, limit)
 
 
 def evaluate(
@@ -146,12 +149,13 @@ def evaluate(
     client: Any = None,
     options: Mapping[str, Any] | None = None,
     staging: str | os.PathLike[str] | None = None,
+    limit: float = 60.0,
     **read_options: Any,
 ) -> Evaluation:
     """Evaluates a ranker on all shards together, with the values of `rankwise.evaluate` for the joined data.
 
     Only the values of the queries come to this process. A query must be in one shard: one that is in two is refused. The
-    other arguments are those of `train` and `rankwise.evaluate`.
+    other arguments are those of `train`, `score` and `rankwise.evaluate`.
 
     >>> import pathlib, tempfile
     >>> import rankwise as rw
@@ -168,7 +172,7 @@ def evaluate(
         files = stack.enter_context(staged(shards, staging))
         on = stack.enter_context(opened(engine, None, threads, client, dict(options or {}), tasks_only=True))
         jobs = threads or (None if engine == "local" else on.threads)
-        parts = on.map(functools.partial(_evaluate, model, read, jobs, (named, preset, changes)), files)
+        parts = on.map(functools.partial(_evaluate, model, read, jobs, (named, preset, changes)), files, limit)
         return Evaluation(_rankwise.join_evaluations(parts, files, named, preset, changes), preset)
 
 

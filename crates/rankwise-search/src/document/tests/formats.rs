@@ -65,7 +65,7 @@ fn odd_trec_documents_are_read() {
         ("<DOC><DOCNO>1<TITLE>b<AUTHOR>c\n</DOC>", &["1 title=\"b\" author=\"c\""]),
         ("<DOC><DOCNO>1</DOCNO><P>a<P>b</DOC>", &["1 p=\"a\\nb\""]),
         (
-            "<DOC><DOCNO>1</DOCNO><TEXT>a\n<DOC>\n<DOCNO>2</DOCNO><TEXT>b</TEXT>",
+            "<DOC><DOCNO>1</DOCNO><TEXT>a\n<DOC>\n<DOCNO>2</DOCNO><TEXT>b</TEXT></DOC>",
             &["1 text=\"a\"", "2 text=\"b\""],
         ),
         ("<DOC><DOCNO>1</DOCNO></DOC> <DOC><DOCNO>2</DOCNO></DOC>", &["1", "2"]),
@@ -123,6 +123,15 @@ fn a_trec_document_that_is_too_long_is_left_out() {
         documents.summary().messages,
         ["x:1:1: the element that starts here is longer than 200 bytes"]
     );
+}
+
+#[test]
+fn a_trec_file_that_was_cut_short_is_refused() {
+    let text = "<DOC><DOCNO>1</DOCNO></DOC>\n<DOC>\n<DOCNO>2</DOCNO><TEXT>The end is";
+    let message = "x:2:1: the element that starts here is not closed; the file may have been cut short";
+    assert_eq!(refused("x", text.as_bytes()), message);
+    let (read, summary) = skipping("x", text.as_bytes());
+    assert_eq!((read.unwrap(), summary.messages), (vec!["1".to_owned()], vec![message.to_owned()]));
 }
 
 /// A hundred thousand tags that are never closed take seconds if each is looked for up to the end.

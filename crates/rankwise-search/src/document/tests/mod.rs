@@ -146,16 +146,16 @@ fn ids_are_found_and_checked() {
 #[test]
 fn the_first_document_decides_which_field_is_the_id() {
     let found = refused("x.jsonl", b"{\"_id\": 1}\n{\"id\": 2}\n");
-    assert_eq!(found, "x.jsonl:2:1: the document has no `_id`, which is its id");
+    assert_eq!(found, "x.jsonl:2:1: the document has no field `_id`, which holds its id");
     let options = DocumentOptions { id: Some("isbn".into()), ..DocumentOptions::default() };
     let read = |text: &[u8]| open("x.jsonl", text, &options).unwrap().next().unwrap();
     assert_eq!(shown(&read(b"{\"id\": 1, \"isbn\": 5}").unwrap().document), "5 id=1");
     let error = read(b"{\"id\": 1}").unwrap_err().to_string();
-    assert_eq!(error, "x.jsonl:1:1: the document has no `isbn`, which is its id");
+    assert_eq!(error, "x.jsonl:1:1: the document has no field `isbn`, which holds its id");
 }
 
 #[test]
-fn only_wanted_fields_are_kept_and_absent_ones_are_noted() {
+fn only_wanted_fields_are_kept_and_absent_ones_are_named() {
     let fields = Some(vec!["b".to_owned(), "c.d".to_owned(), "titel".to_owned()]);
     let options = DocumentOptions { fields, ..DocumentOptions::default() };
     let text = b"{\"id\": 1, \"a\": 2, \"b\": 3}\n{\"id\": \"4 5\", \"c\": {\"d\": 6, \"e\": 7}}\n";
@@ -165,7 +165,9 @@ fn only_wanted_fields_are_kept_and_absent_ones_are_noted() {
     assert_eq!(documents.summary().absent_fields, ["titel"]);
     let notes = documents.summary().notes();
     assert!(notes[0].starts_with("1 id has white space"), "{notes:?}");
-    assert_eq!(notes[1..], ["no document has a field `titel`"]);
+    assert_eq!(notes.len(), 1);
+    let absence = documents.summary().absence().unwrap();
+    assert_eq!(absence, "no document has a field `titel`; besides their ids, documents have a, b, c.d, c.e");
 }
 
 #[test]
@@ -190,6 +192,9 @@ fn files_without_documents_are_refused() {
     for (name, bytes, message) in refusals {
         assert_eq!(refused(name, bytes), message);
     }
+    let (read, _) = skipping("x.jsonl", b"a\n");
+    let message = read.unwrap_err().to_string();
+    assert!(message.starts_with("x.jsonl has no document that can be read: x.jsonl:1:1: not a"), "{message}");
     let (read, _) = skipping("x.jsonl", b"a\nb\n");
     let message = read.unwrap_err().to_string();
     assert!(
@@ -212,4 +217,40 @@ fn a_line_of_100_megabytes_is_refused_or_left_out_or_read() {
     options.longest = 1 << 30;
     let mut documents = Documents::from_source(long(b""), &options).unwrap();
     assert_eq!(documents.next().unwrap().unwrap().document.fields[0].1.to_text().len(), 100 << 20);
+}
+
+#[test]
+fn a_file_without_documents_can_be_left_out_if_others_have_some() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (bad, empty, good) =
+        (file("bad.jsonl", "oops\n"), file("empty.jsonl", ""), file("good.jsonl", "{\"id\": 7}\n"));
+    let options = DocumentOptions { on_error: OnError::Skip, ..DocumentOptions::default() };
+    let mut documents = Documents::open(&[&bad, &empty, &good], &options).unwrap();
+    assert_eq!(documents.by_ref().map(|found| found.unwrap().document.id).collect::<Vec<_>>(), ["7"]);
+    let notes = documents.summary().notes();
+    assert_eq!(notes[0], "1 malformed document was left out");
+    assert!(notes[1].contains("bad.jsonl has no document that can be read: "), "{notes:?}");
+    assert!(notes[2].ends_with("empty.jsonl is empty; expected documents"), "{notes:?}");
+    let read = |paths: &[&std::path::PathBuf], options: &DocumentOptions| {
+        Documents::open(paths, options)
+            .unwrap()
+            .collect::<Result<Vec<_>>>()
+            .map(drop)
+            .unwrap_err()
+            .to_string()
+    };
+    let none = read(&[&empty, &bad, &empty], &options);
+    assert!(none.ends_with("is empty; expected documents; the other 2 have none either"), "{none}");
+    assert!(read(&[&empty, &good], &DocumentOptions::default()).ends_with("is empty; expected documents"));
+}
+
+#[test]
+fn whole_numbers_in_json_have_no_decimal_point() {
+    let json = |number: f64| Value::Number(number).to_json().to_string();
+    assert_eq!([2022.0, -3.0, 2.5, f64::NAN, 1e17].map(json), ["2022", "-3", "2.5", "null", "1e+17"]);
 }

@@ -1,7 +1,7 @@
 //! Queries of every format.
 
 use super::source;
-use crate::document::{NamedQuery, queries_from};
+use crate::document::{NamedQuery, queries_from, read_query_file};
 use rankwise::Result;
 
 fn queries(name: &str, text: &str) -> Result<Vec<NamedQuery>> {
@@ -43,6 +43,17 @@ fn queries_of_every_format() {
 }
 
 #[test]
+fn a_file_says_whether_its_queries_were_numbered() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("q.tsv");
+    for (text, numbered) in [("just text\n", true), ("7\tjust text\n", false)] {
+        std::fs::write(&path, text).unwrap();
+        let file = read_query_file(&path, None).unwrap();
+        assert_eq!((file.queries[0].text.as_str(), file.numbered), ("just text", numbered));
+    }
+}
+
+#[test]
 fn trec_topics_have_descriptions() {
     let text = "<top>\n<num> Number: 301\n<title> International Organized Crime\n\n<desc> Description:\nIdentify organizations\n\
         that participate.\n\n<narr> Narrative:\nA relevant document must\n</top>\n";
@@ -77,6 +88,7 @@ fn broken_queries_are_refused_with_their_place() {
         ("{\"id\": 1, \"query\": \"a\"", "x:1:1: the object does not end on this line"),
         ("<top><title>a</top>", "x:1:1: the query has no id"),
         ("<top><num>1</top>", "x:1:1: query `1` has no text"),
+        ("<top><num>1<title>a", "x:1:1: the element that starts here is not closed"),
     ] {
         let error = queries("x", text).unwrap_err().to_string();
         assert!(error.starts_with(message), "expected {message}\n   found {error}");

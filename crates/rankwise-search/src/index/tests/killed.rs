@@ -53,6 +53,7 @@ fn child() {
         "commit for ever" => commit_for_ever(&index),
         "fill the disk" => fill_the_disk(&index),
         "only read" => only_read(&index),
+        "die before the first commit" => die(&index),
         "use memory" => use_memory(&index),
         task => panic!("{task}"),
     }
@@ -102,15 +103,20 @@ fn a_process_that_is_killed_leaves_its_last_commit() {
     let directory = tempfile::tempdir().unwrap();
     let index = Index::create(directory.path(), &schema()).unwrap();
     let mut rounds = vec![0];
-    // Moments that fall on all parts of a commit.
+    let last = || round(&Index::open(directory.path()).unwrap());
+    // Moments that fall on all parts of a commit, once there is a new one.
     for number in 0..12 {
         let mut child = again(&[], "commit for ever", directory.path());
-        thread::sleep(Duration::from_millis(60 + 37 * number));
+        while last() == rounds[number as usize] {
+            assert!(child.try_wait().unwrap().is_none(), "it has ended");
+            thread::sleep(Duration::from_millis(5));
+        }
+        thread::sleep(Duration::from_millis(7 * number));
         child.kill().unwrap();
         child.wait().unwrap();
-        rounds.push(round(&Index::open(directory.path()).unwrap()));
+        rounds.push(last());
     }
-    assert!(rounds.is_sorted() && rounds[12] > 12, "{rounds:?}");
+    assert!(rounds.is_sorted(), "{rounds:?}");
     // Its lock and its files are no obstacle.
     let mut writer = index.writer(small()).unwrap();
     writer.add(titled("last", "x")).unwrap();
@@ -154,6 +160,30 @@ fn a_full_disk_loses_nothing_that_was_committed() {
     let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\""];
     succeeds(again(&limited, "fill the disk", directory.path()));
     assert_eq!(content(&index).into_keys().collect::<Vec<_>>(), ["a", "b"]);
+}
+
+/// After segments have been written.
+fn die(index: &Index) {
+    let mut writer = index.writer(small()).unwrap();
+    let body = |number: u64| (0..200).map(|word| format!("{:x} ", number * 200 + word)).collect();
+    let documents =
+        (0..10_000).map(|number| Ok(document(&format!("{number}"), &[("body", Value::Text(body(number)))])));
+    writer.add_all(documents, &mut Silent::default()).unwrap();
+    std::process::abort();
+}
+
+#[test]
+fn a_first_index_that_was_killed_is_no_obstacle() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    Index::create(path, &schema()).unwrap();
+    assert!(!again(&[], "die before the first commit", path).wait().unwrap().success());
+    let files = || fs::read_dir(path).unwrap().count();
+    let left = files();
+    let source = rankwise::data::Source::new("x.jsonl", std::io::Cursor::new("{\"id\": 1, \"a\": \"b\"}\n"));
+    let mut documents = crate::Documents::from_source(source.unwrap(), &Default::default()).unwrap();
+    crate::NewIndex::default().create(path, &mut documents, &mut Silent::default()).unwrap();
+    assert!(files() < left, "{left} files before, {} now", files());
 }
 
 fn only_read(index: &Index) {

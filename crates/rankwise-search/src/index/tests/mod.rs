@@ -4,6 +4,7 @@ mod content;
 mod damage;
 mod killed;
 mod model;
+mod new;
 mod writing;
 
 use crate::index::layout::{DISTINCT, ID, Place, distinct_of, length_of};

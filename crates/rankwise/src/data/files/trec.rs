@@ -277,7 +277,9 @@ impl TrecRun {
         let mut text = Vec::new();
         for topic in &self.topics {
             text.clear();
+            check_id(&topic.id)?;
             for (place, (document, &score)) in topic.documents.iter().zip(&topic.values).enumerate() {
+                check_id(document)?;
                 push_line(&mut text, &topic.id, document, place, score, &self.tag);
             }
             file.put(&text)?;

@@ -497,3 +497,18 @@ fn recipes_give_the_ranker_of_one_machine() {
         assert!(!trains(&normalized, &tables, None, &options));
     }
 }
+
+#[test]
+fn too_few_files_for_the_workers_are_told() {
+    let job = |files: &[&str], workers: usize| {
+        TrainJob::new(&Recipe::new("regression"), Source::new(files), None, workers).unwrap()
+    };
+    assert_eq!(job(&["a"], 1).forecast(), None);
+    assert_eq!(job(&["a", "b", "c"], 3).forecast(), None);
+    let one = "the training data is 1 file for 2 workers, and a worker holds a whole file in memory while it reads it; \
+               divide large data into at least 2 files";
+    assert_eq!(job(&["a"], 2).forecast().unwrap(), one);
+    assert!(
+        job(&["a", "b"], 3).forecast().unwrap().starts_with("the training data is 2 files for 3 workers")
+    );
+}
