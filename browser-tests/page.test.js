@@ -213,7 +213,7 @@ onOwnServer("opening a document is a click on the list that was shown, once; and
     body: JSON.stringify({ session: shown.id, clicks: [{ doc: shown.shown[0] }] }) });
   await page.waitForFunction(() => document.querySelector(".board tbody td:last-child")?.textContent === "2", null, { timeout: 10_000 });
   assert.equal(await clicks.textContent(), "2");
-  await page.getByText("trees by rank").click();
+  await page.getByText("trees@1 by rank").click();
   const { rankers: [{ by_rank: ranks }] } = await api(own, "live");
   const drawn = await page.locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[0], row.cells[3], row.cells[4]].map((cell) => Number(cell.textContent))));
   assert.deepEqual(drawn, ranks.map(({ rank, shown: lists, clicked: opened }) => [rank, lists, opened]));
