@@ -14,6 +14,7 @@ mod catalogue;
 mod clicking;
 mod counters;
 mod found;
+mod hosts;
 mod journal;
 mod judged;
 mod judging;

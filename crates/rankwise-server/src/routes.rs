@@ -6,7 +6,7 @@ use crate::counters::count;
 use crate::pool::Place;
 use crate::problem::{Answer, Problem};
 use crate::tokens::Role;
-use crate::{admin, clicking, judged, leaderboard, page, ranking, score, searching, status};
+use crate::{admin, clicking, hosts, judged, leaderboard, page, ranking, score, searching, status};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, RawPathParams, Request};
@@ -187,6 +187,7 @@ async fn answer(app: &Arc<App>, route: &Route, request: Request) -> Answer<Respo
 
 /// A place for the request, if it may be answered now. Some requests need none.
 fn admitted(app: &App, route: &Route, head: &Parts) -> Answer<Option<Place>> {
+    hosts::check(app.settings.listen, head)?;
     let bearer = head.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     app.tokens.check(route.role, bearer)?;
     if route.load == Load::None {

@@ -29,7 +29,7 @@ fn bodies_and_rows_are_limited() {
     );
     // A body without a length that grows for ever.
     let mut endless = server.client();
-    endless.write(b"POST /score?features=21 HTTP/1.1\r\nhost: a\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked\r\n\r\n");
+    endless.write(b"POST /score?features=21 HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked\r\n\r\n");
     for _ in 0..30 {
         endless.write(b"400\r\n");
         endless.write(&[0; 1024]);
@@ -44,7 +44,7 @@ fn slow_bodies_do_not_keep_a_place() {
     let server = Running::start(Settings { deadline: Duration::from_millis(200), ..demo().settings() });
     let mut slow = server.client();
     slow.write(
-        b"POST /score HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+        b"POST /score HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
     );
     let reply = slow.reply().unwrap();
     assert!(reply.problem(408).contains("did not arrive within 200 ms"));
@@ -67,7 +67,7 @@ fn clients_that_say_nothing_or_take_nothing_are_left() {
     slow.write(b"GET /health HTTP/1.1\r\nhost");
     // More answers than the system keeps for a client that does not read.
     let mut deaf = server.client();
-    deaf.write("GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n".repeat(1000).as_bytes());
+    deaf.write("GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(1000).as_bytes());
     let start = Instant::now();
     while connections() < 4.0 {
         assert!(start.elapsed() < Duration::from_secs(10), "the connections were not accepted");
@@ -79,12 +79,31 @@ fn clients_that_say_nothing_or_take_nothing_are_left() {
     }
 }
 
+/// A page of another site may have its name point here.
+#[test]
+fn requests_for_another_host_are_refused() {
+    let server = Running::start(demo().settings());
+    for request in [
+        "GET /search?q=lighthouse HTTP/1.1\r\nhost: example.org\r\n\r\n",
+        "GET http://example.org/search?q=lighthouse HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: example.org:7700\r\n\r\n",
+    ] {
+        let mut client = server.client();
+        client.write(request.as_bytes());
+        assert!(client.reply().unwrap().problem(421).contains("another host"), "{request}");
+    }
+    // Older programs name no host.
+    let mut client = server.client();
+    client.write(b"GET /search?q=lighthouse HTTP/1.0\r\n\r\n");
+    assert_eq!(client.reply().unwrap().status, 200);
+}
+
 #[test]
 fn strange_heads_are_refused_and_the_server_goes_on() {
     let server = Running::start(demo().settings());
     let many = format!("GET /health HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(1000));
     let long = format!("GET /health HTTP/1.1\r\na: {}\r\n\r\n", "b".repeat(200_000));
-    let path = format!("GET /search?q={} HTTP/1.1\r\nhost: a\r\n\r\n", "a".repeat(100_000));
+    let path = format!("GET /search?q={} HTTP/1.1\r\nhost: localhost\r\n\r\n", "a".repeat(100_000));
     let cases: [&[u8]; 9] = [
         many.as_bytes(),
         long.as_bytes(),
@@ -120,7 +139,7 @@ fn changed_requests_are_answered_or_refused() {
     let request = |method: &str, path: &str, kind: &str, body: &str| {
         let length = body.len();
         format!(
-            "{method} {path} HTTP/1.1\r\nhost: a\r\nauthorization: {}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}",
             bearer(ADMIN)
         )
         .into_bytes()
@@ -230,7 +249,7 @@ fn the_end_waits_for_requests_that_are_being_answered() {
     assert_eq!(idle.get("/health").status, 200);
     let body = json!({ "rows": vec![vec![0; 21]; 2000] }).to_string();
     let head = format!(
-        "POST /score HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        "POST /score HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     busy.write(head.as_bytes());
