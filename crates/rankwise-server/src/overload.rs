@@ -3,6 +3,10 @@
 //! An overload begins when more work than a short burst explains has waited without a break. What is late by then is
 //! refused, and from then on the queue is kept short: what would make it longer is refused, so that requests that are
 //! answered are answered soon. It ends after a second in which few requests had to be refused.
+//!
+//! Where there is only a little more to do than can be done, few requests have to be refused, and the next overload begins
+//! as soon as one has ended. So an end is doubted at first: less work is taken for a return, and each return doubles how
+//! long the next overload lasts at least.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +18,15 @@ const MANY: usize = 8;
 /// How long so much work waits before it is an overload.
 const LASTING: Duration = Duration::from_millis(40);
 
-/// So many calm windows in a row end an overload.
+/// For so long after an overload, this much work that waits for this long is the same overload again.
+const DOUBT: Duration = Duration::from_secs(1);
+const BURST_IN_DOUBT: Duration = Duration::from_millis(2);
+const LASTING_IN_DOUBT: Duration = Duration::from_millis(5);
+
+/// So many calm windows in a row end an overload; at most so many if it returned.
 const WINDOW: Duration = Duration::from_millis(100);
 const CALM: u32 = 10;
+const MOST_CALM: u32 = 160;
 
 /// A window is calm if not more than one in so many requests was refused.
 const FEW_REFUSED: u32 = 10;
@@ -39,8 +49,8 @@ impl Waiting {
         self.service.mul_f64(self.jobs as f64 / self.threads as f64)
     }
 
-    fn is_usual(self) -> bool {
-        self.jobs <= MANY * self.threads || self.work() <= BURST
+    fn is_usual(self, burst: Duration) -> bool {
+        self.jobs <= MANY * self.threads || self.work() <= burst
     }
 
     fn is_short(self) -> bool {
@@ -54,6 +64,10 @@ pub(crate) struct Overload {
     behind: Option<Instant>,
     /// During an overload, its window.
     window: Option<Window>,
+    /// How many calm windows end it.
+    needed: u32,
+    /// When the last one ended.
+    ended: Option<Instant>,
 }
 
 /// A part of an overload.
@@ -83,17 +97,20 @@ impl Window {
 
 impl Overload {
     pub(crate) fn new() -> Overload {
-        Overload { behind: None, window: None }
+        Overload { behind: None, window: None, needed: CALM, ended: None }
     }
 
     /// Takes note of what waits. Returns whether an overload begins.
     pub(crate) fn notice(&mut self, now: Instant, waiting: Waiting) -> bool {
-        if waiting.is_usual() {
+        let in_doubt = self.ended.is_some_and(|ended| now - ended < DOUBT);
+        let (burst, lasting) = if in_doubt { (BURST_IN_DOUBT, LASTING_IN_DOUBT) } else { (BURST, LASTING) };
+        if waiting.is_usual(burst) {
             self.behind = None;
             return false;
         }
-        let begins = now - *self.behind.get_or_insert(now) > LASTING && self.window.is_none();
+        let begins = now - *self.behind.get_or_insert(now) > lasting && self.window.is_none();
         if begins {
+            self.needed = if in_doubt { MOST_CALM.min(2 * self.needed) } else { CALM };
             self.window = Some(Window::new(now, 0));
         }
         begins
@@ -101,8 +118,13 @@ impl Overload {
 
     /// Whether another job may wait.
     pub(crate) fn takes(&mut self, now: Instant, waiting: Waiting) -> bool {
-        self.window = self.window.take().map(|window| window.at(now)).filter(|window| window.calm < CALM);
-        let Some(window) = &mut self.window else { return true };
+        let Some(window) = self.window.take().map(|window| window.at(now)) else { return true };
+        if window.calm >= self.needed {
+            self.ended = Some(now);
+            self.behind = None;
+            return true;
+        }
+        let window = self.window.insert(window);
         window.asked += 1;
         window.refused += u32::from(!waiting.is_short());
         waiting.is_short()
@@ -188,5 +210,25 @@ mod tests {
         assert!(!ask(100, 6));
         // A pause is calm.
         assert!(ask(1_200, FAR_BEHIND));
+    }
+
+    #[test]
+    fn an_overload_that_returns_at_once_lasts_twice_as_long() {
+        let mut now = Instant::now();
+        let mut overload = overloaded(now);
+        now = after(now, 41);
+        // Returns 5 ms after each end with 2 ms of work, which is no overload otherwise.
+        for needed in [1_000, 2_000, 4_000, 8_000, 16_000, 16_000] {
+            now = after(now, needed - 100);
+            assert!(!overload.takes(now, waiting(FAR_BEHIND)), "{needed} ms");
+            // That was refused, so the time begins anew with the next window.
+            now = after(now, needed + 100);
+            assert!(overload.takes(now, waiting(FAR_BEHIND)), "{needed} ms");
+            assert!(!overload.notice(now, waiting(21)) && overload.notice(after(now, 6), waiting(21)));
+            now = after(now, 6);
+        }
+        assert!(overload.takes(after(now, 16_100), waiting(21)));
+        assert!(!overload.notice(after(now, 17_200), waiting(21)), "not in doubt any more");
+        assert!(!overload.notice(after(now, 17_300), waiting(21)));
     }
 }

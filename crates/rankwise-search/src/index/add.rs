@@ -40,40 +40,50 @@ impl Writer {
 
     pub(crate) fn add_from(&mut self, source: &mut impl Incoming, watch: &mut dyn Watch) -> Result<Added> {
         let mut added = Added::default();
+        let mut prepared = Vec::new();
         let mut batch = Batch::read(source);
-        while !batch.documents.is_empty() {
+        // One batch is analysed on all threads while this thread hands over the one before and reads the one behind.
+        while !prepared.is_empty() || !batch.documents.is_empty() {
             if watch.stop().requested() {
                 added.stopped = true;
                 return Ok(added);
             }
-            let mut prepared = Vec::new();
+            let (preparer, documents) = (self.preparer.clone(), std::mem::take(&mut batch.documents));
+            let before = std::mem::take(&mut prepared);
             let next = rayon::in_place_scope(|scope| {
-                let (preparer, documents) = (&self.preparer, std::mem::take(&mut batch.documents));
-                scope.spawn(|_| prepared = prepare(preparer, documents));
-                if batch.error.is_none() { Batch::read(source) } else { Batch::default() }
+                scope.spawn(|_| prepared = prepare(&preparer, documents));
+                self.push_all(before, source, &mut added)?;
+                Ok(if batch.error.is_none() { Batch::read(source) } else { Batch::default() })
             });
-            for (document, place) in prepared {
-                match document {
-                    Ok(document) => {
-                        added.documents += 1;
-                        added.bytes += document.bytes;
-                        self.push(document, place.as_ref())?;
-                    }
-                    Err(error) => source.refuse(placed(error, place.as_ref()))?,
-                }
-            }
-            if let Some(error) = batch.error {
-                return Err(error);
-            }
             watch.step(Progress {
                 done: added.documents,
                 total: None,
                 what: "bytes",
                 value: added.bytes as f64,
             });
-            batch = next;
+            let next = next?;
+            batch = Batch { error: batch.error.or(next.error), ..next };
         }
         batch.error.map_or(Ok(added), Err)
+    }
+
+    fn push_all(
+        &mut self,
+        prepared: Vec<Placed<Result<Prepared>>>,
+        source: &mut impl Incoming,
+        added: &mut Added,
+    ) -> Result<()> {
+        for (document, place) in prepared {
+            match document {
+                Ok(document) => {
+                    added.documents += 1;
+                    added.bytes += document.bytes;
+                    self.push(document, place.as_ref())?;
+                }
+                Err(error) => source.refuse(placed(error, place.as_ref()))?,
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Terms on their way to tantivy: one text per field, in which a line is a term.
 //!
-//! Documents are analysed on all threads, so that lengths are exact and the one thread that writes only has to write. A
+//! Documents are analysed on all threads, so that lengths are exact and the threads that write only have to write. A
 //! line break stands for one step in position, so a left out stop word is an empty line. No term has one: a line break is
 //! always between words. tantivy's own form of analysed text has a string per token, which it copies twice.
 

@@ -20,11 +20,14 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, IndexReader, IndexWriter, ReloadPolicy, Term};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// tantivy needs this much for its thread.
+/// tantivy needs this much for each thread that writes.
 pub(crate) const LEAST_MEMORY: usize = 15_000_000;
 
 /// And it cannot use more.
 const MOST_MEMORY: usize = 4_000_000_000;
+
+/// More threads than this write segments that are too small.
+const MOST_THREADS: usize = 8;
 
 /// What to do with two documents of the same id that are added between two commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,10 +111,14 @@ impl Writer {
         let mut tantivy = open_tantivy(path)?;
         tantivy.set_tokenizers(coded::readers(index.schema()));
         let reader = tantivy.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
+        // Which thread writes a document changes the segments, but no result: statistics are whole numbers, and documents
+        // of equal score are ordered by their ids.
+        let memory = options.memory_bytes - queue(options.memory_bytes);
+        let threads = rayon::current_num_threads().min(MOST_THREADS).min(memory / LEAST_MEMORY);
         let budget = IndexWriterOptions::builder()
-            .num_worker_threads(1)
+            .num_worker_threads(threads)
             .num_merge_threads(1)
-            .memory_budget_per_thread(options.memory_bytes - queue(options.memory_bytes))
+            .memory_budget_per_thread(memory / threads)
             .build();
         let writer: IndexWriter<Prepared> =
             tantivy.writer_with_options(budget).map_err(|error| failure("write", path, error))?;

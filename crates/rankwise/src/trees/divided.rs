@@ -88,8 +88,16 @@ fn joined(workers: Vec<Vec<Column>>, width: usize) -> Vec<Column> {
 /// The number of bins of a block.
 const BLOCK: usize = 64;
 
-/// A histogram as bytes, without its empty bins: for each block of bins, which of them are not empty, and these.
-fn pack(histogram: &[GradientSums]) -> Bytes {
+/// The number of bins that the driver adds as one task.
+const PART: usize = 32 * BLOCK;
+
+/// A histogram in parts, as bytes.
+fn pack(histogram: &[GradientSums]) -> Vec<Bytes> {
+    histogram.chunks(PART).map(pack_part).collect()
+}
+
+/// Bins without those that are empty: for each block, which of them are not empty, and these.
+fn pack_part(histogram: &[GradientSums]) -> Bytes {
     let mut bytes = Vec::with_capacity(size_of_val(histogram) / 2);
     for block in histogram.chunks(BLOCK) {
         let used = block.iter().enumerate().filter(|(_, bin)| **bin != GradientSums::default());
@@ -101,7 +109,7 @@ fn pack(histogram: &[GradientSums]) -> Bytes {
     Bytes(bytes)
 }
 
-/// Adds a packed histogram.
+/// Adds a packed part of a histogram.
 fn add_packed(sums: &mut [GradientSums], mut packed: &[u8]) {
     for block in sums.chunks_mut(BLOCK) {
         let (used, rest) = packed.split_first_chunk().expect("a block begins with the bins in use");
@@ -133,13 +141,15 @@ impl Grower<'_> {
             let (histograms, total) = own();
             (parallel::map(&histograms, |histogram| pack(histogram)), total)
         };
-        shard.decide(contribute, |workers: Vec<(Vec<Bytes>, GradientSums)>| {
+        shard.decide(contribute, |workers: Vec<(Vec<Vec<Bytes>>, GradientSums)>| {
             let total = workers.iter().fold(GradientSums::default(), |sum, (_, total)| sum + *total);
             let count = workers.first().map_or(0, |(packed, _)| packed.len());
             let bins = self.parts().0.total_bins();
             let sums = parallel::map(0..count, |place| {
                 let mut sums = vec![GradientSums::default(); bins];
-                workers.iter().for_each(|(packed, _)| add_packed(&mut sums, &packed[place].0));
+                parallel::for_each(sums.chunks_mut(PART).enumerate(), |(part, sums)| {
+                    workers.iter().for_each(|(packed, _)| add_packed(sums, &packed[place][part].0));
+                });
                 sums
             });
             decide(sums, total)
