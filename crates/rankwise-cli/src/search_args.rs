@@ -4,6 +4,7 @@ use crate::output;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use rankwise_search::document::{QueryFile, read_query_file};
+use rankwise_search::search::RetrievalOptions;
 use rankwise_search::{Bm25, Index, Query, Schema, SearchQuery, Snapshot};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,17 +13,17 @@ use std::sync::Arc;
 #[derive(Args)]
 #[command(next_help_heading = "BM25")]
 pub(crate) struct Bm25Args {
-    /// How slowly more occurrences of a word stop to count
-    #[arg(long, default_value_t = 1.2, value_name = "X", allow_negative_numbers = true)]
-    k1: f64,
+    /// How slowly more occurrences of a word stop to count. Default: as the model remembers, or 1.2
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    k1: Option<f64>,
 
-    /// How much the length of a document counts, from 0 to 1
-    #[arg(long, default_value_t = 0.75, value_name = "X", allow_negative_numbers = true)]
-    b: f64,
+    /// How much the length of a document counts, from 0 to 1. Default: as the model remembers, or 0.75
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    b: Option<f64>,
 
-    /// Text fields and how much a word in them counts, as in title=2,body=1. Default: all, each 1
+    /// Text fields and how much a word in them counts, as in title=2,body=1. Default: as the model remembers, or all, each 1
     #[arg(long, value_name = "FIELD=X,…", value_delimiter = ',', value_parser = weight)]
-    weights: Vec<(String, f64)>,
+    weights: Option<Vec<(String, f64)>>,
 }
 
 fn weight(text: &str) -> Result<(String, f64), String> {
@@ -32,8 +33,15 @@ fn weight(text: &str) -> Result<(String, f64), String> {
 }
 
 impl Bm25Args {
-    pub(crate) fn bm25(&self) -> Bm25 {
-        Bm25 { k1: self.k1, b: self.b, weights: self.weights.clone() }
+    /// How documents are scored without a model.
+    pub(crate) fn bm25(&self) -> Result<Bm25> {
+        Ok(self.retrieval(None).complete(None)?.bm25)
+    }
+
+    /// What is said of the retrieval of candidates.
+    pub(crate) fn retrieval(&self, depth: Option<u32>) -> RetrievalOptions {
+        let depth = depth.map(|depth| depth as usize);
+        RetrievalOptions { depth, k1: self.k1, b: self.b, weights: self.weights.clone() }
     }
 }
 

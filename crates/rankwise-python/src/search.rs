@@ -15,10 +15,8 @@ use rankwise::data::trec::{Qrels, Topic, TrecRun};
 use rankwise::watch::Watch;
 use rankwise_search::document::{self, DocumentFormat, DocumentOptions, Documents, OnError};
 use rankwise_search::index::{Committed, Duplicates, Index, NewIndex, UnknownFields, WriterOptions};
-use rankwise_search::search::{DEPTH, Search, Shown};
-use rankwise_search::{
-    Analyzer, Bm25, Candidates, Extraction, FeatureSet, Query, SearchQuery, Snapshot, Unjudged,
-};
+use rankwise_search::search::{RetrievalOptions, Search, Shown};
+use rankwise_search::{Analyzer, Candidates, Extraction, FeatureSet, Query, SearchQuery, Snapshot, Unjudged};
 use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -50,9 +48,9 @@ struct SearchOptions<'py> {
     model: Option<Bound<'py, Ranker>>,
     depth: Option<usize>,
     syntax: String,
-    k1: f64,
-    b: f64,
-    weights: Vec<(String, f64)>,
+    k1: Option<f64>,
+    b: Option<f64>,
+    weights: Option<Vec<(String, f64)>>,
 }
 
 #[pymethods]
@@ -235,7 +233,7 @@ impl SearchIndex {
         let queries = self.queries(queries, &options.syntax)?;
         let extraction = Extraction {
             set: self.set(set, &pick, &without)?,
-            bm25: options.bm25(),
+            bm25: options.retrieval().complete(None).map_err(exception)?.bm25,
             candidates: candidates.candidates()?,
             qrels: qrels.map(|qrels| Ok::<_, PyErr>(Qrels { topics: topics(&qrels)? })).transpose()?,
             unjudged: if keep_unjudged { Unjudged::NonRelevant } else { Unjudged::Drop },
@@ -258,14 +256,8 @@ impl SearchIndex {
     }
 
     fn search_of(&self, options: &SearchOptions<'_>) -> PyResult<Search> {
-        let search = Search::new(self.snapshot(), options.bm25());
-        match &options.model {
-            None => Ok(search),
-            Some(model) => {
-                let ranker = Arc::clone(&model.get().ranker);
-                search.with_model(ranker, options.depth.unwrap_or(DEPTH)).map_err(exception)
-            }
-        }
+        let ranker = options.model.as_ref().map(|model| Arc::clone(&model.get().ranker));
+        Search::of(self.snapshot(), ranker, &options.retrieval()).map_err(exception)
     }
 
     fn searching(&self, text: &str, options: &SearchOptions<'_>) -> PyResult<(Search, Query)> {
@@ -291,8 +283,8 @@ impl SearchIndex {
 }
 
 impl SearchOptions<'_> {
-    fn bm25(&self) -> Bm25 {
-        Bm25 { k1: self.k1, b: self.b, weights: self.weights.clone() }
+    fn retrieval(&self) -> RetrievalOptions {
+        RetrievalOptions { depth: self.depth, k1: self.k1, b: self.b, weights: self.weights.clone() }
     }
 }
 

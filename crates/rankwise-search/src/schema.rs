@@ -63,6 +63,25 @@ struct WrittenField {
     analyzer: Option<Analyzer>,
 }
 
+/// A name for a field whose name cannot be one: with `_` for what a name cannot have. Nothing if it can.
+pub(crate) fn other_name(name: &str) -> Option<String> {
+    if Field::number(name).check().is_ok() {
+        return None;
+    }
+    let safe: String =
+        name.trim().chars().map(|c| if c.is_alphanumeric() || "_-.".contains(c) { c } else { '_' }).collect();
+    match safe.starts_with(char::is_alphabetic) && safe != WHOLE {
+        true => Some(safe),
+        false => Some(format!("field_{safe}")),
+    }
+}
+
+/// What fields with titles are called.
+const TITLES: [&str; 5] = ["title", "headline", "heading", "subject", "name"];
+
+/// What features call all text fields together.
+pub(crate) const WHOLE: &str = "whole";
+
 #[derive(Deserialize, Debug, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum WrittenKind {
@@ -122,6 +141,11 @@ impl Field {
 
     fn check(&self) -> Result<()> {
         let name = &self.name;
+        if name == WHOLE {
+            return Err(Error::parameter(format!(
+                "`{WHOLE}` cannot be the name of a field: in features it stands for all text fields together"
+            )));
+        }
         let starts_well = name.starts_with(|c: char| c.is_alphabetic());
         if starts_well && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')) {
             return Ok(());
@@ -180,6 +204,14 @@ impl Schema {
         self.fields.iter().enumerate().filter(|(_, field)| field.words().is_some())
     }
 
+    /// The text field that heads a document, if there are several: the title by its name, or the first.
+    pub fn heading(&self) -> Option<&str> {
+        let mut names = self.words().map(|(_, field)| field.name.as_str());
+        let (first, _) = (names.next()?, names.next()?);
+        let is_title = |name: &&str| TITLES.iter().any(|title| name.eq_ignore_ascii_case(title));
+        Some(self.words().map(|(_, field)| field.name.as_str()).find(is_title).unwrap_or(first))
+    }
+
     /// Whether documents link to each other.
     pub fn has_links(&self) -> bool {
         self.fields.iter().any(|field| field.kind == FieldKind::Links)
@@ -214,6 +246,22 @@ mod tests {
         let twice = Schema::new([Field::number("a"), Field::links("a")]).unwrap_err();
         assert_eq!(twice.to_string(), "the schema has two fields called `a`");
         assert!(Schema::new([]).is_err());
+    }
+
+    #[test]
+    fn every_name_has_one_that_can_be_used() {
+        for (name, other) in [
+            ("Product Name", "Product_Name"),
+            (" price (€) ", "price____"),
+            ("1st", "field_1st"),
+            ("_score", "field__score"),
+            ("", "field_"),
+            ("whole", "field_whole"),
+        ] {
+            assert_eq!(other_name(name).as_deref(), Some(other));
+            Schema::new([Field::number(other)]).unwrap();
+        }
+        assert_eq!(other_name("author.name"), None);
     }
 
     #[test]

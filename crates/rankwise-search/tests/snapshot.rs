@@ -284,6 +284,28 @@ fn snippets_show_the_rarest_words_together() {
 }
 
 #[test]
+fn a_snippet_is_of_the_field_that_shows_most() {
+    let text = |name: &str| Field::text(name, Analyzer::English);
+    let schema = Schema::new([text("authors"), text("Title"), text("abstract"), text("notes")]).unwrap();
+    assert_eq!(schema.heading(), Some("Title"));
+    assert_eq!(Schema::new([text("a"), text("b")]).unwrap().heading(), Some("a"));
+    assert_eq!(Schema::new([text("title")]).unwrap().heading(), None);
+    let fields = [
+        ("authors", "A. Wren"),
+        ("Title", "owl"),
+        ("abstract", "on barn owls"),
+        ("notes", "long but of no use"),
+    ];
+    let built = Built::by_changes(&schema, &[Change::Put(1, texts(&fields))]);
+    let snapshot = built.snapshot();
+    let document = snapshot.document(snapshot.find("d1").unwrap().unwrap()).unwrap();
+    for (query, expected) in [("owl", "on barn owls"), ("wren", "A. Wren"), ("eagle", "long but of no use")] {
+        let snippets = snapshot.snippets_of_all(&Query::words(query), 100).unwrap();
+        assert_eq!(snippets.of(&document).text, expected, "{query}");
+    }
+}
+
+#[test]
 fn snippets_never_cut_words_or_characters() {
     let text = "日本語の文章。 Größe und Straße 😀 naïve coöperation e\u{301}tude the end";
     let (snapshot, document) = titled(text);

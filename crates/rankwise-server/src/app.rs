@@ -152,7 +152,7 @@ fn check(settings: &Settings) -> Result<()> {
         ("max_body", settings.max_body),
         ("max_rows", settings.max_rows),
         ("max_concurrent", settings.max_concurrent),
-        ("depth", settings.depth),
+        ("depth", settings.retrieval.depth.unwrap_or(1)),
     ] {
         if value == 0 {
             return Err(Error::parameter(format!("`{name}` is 0; it must be at least 1")));
@@ -169,8 +169,8 @@ fn check(settings: &Settings) -> Result<()> {
 }
 
 fn searchable(settings: &Settings) -> Result<Option<Searchable>> {
-    let Settings { index: Some(path), bm25, depth, .. } = settings else { return Ok(None) };
-    Ok(Some(Searchable { snapshot: Arc::new(newest(path)?), bm25: bm25.clone(), depth: *depth }))
+    let Settings { index: Some(path), retrieval, .. } = settings else { return Ok(None) };
+    Ok(Some(Searchable { snapshot: Arc::new(newest(path)?), retrieval: retrieval.clone() }))
 }
 
 /// The last commit of an index, which has documents.

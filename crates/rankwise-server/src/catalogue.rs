@@ -7,7 +7,8 @@ use arc_swap::ArcSwap;
 use axum::http::StatusCode;
 use rankwise::models::{Ranker, checksum, read_bytes};
 use rankwise::{Error, Result};
-use rankwise_search::{Bm25, Search, Snapshot};
+use rankwise_search::search::RetrievalOptions;
+use rankwise_search::{Search, Snapshot};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,18 +69,13 @@ pub(crate) struct Models {
 #[derive(Clone)]
 pub(crate) struct Searchable {
     pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) bm25: Bm25,
-    pub(crate) depth: usize,
+    pub(crate) retrieval: RetrievalOptions,
 }
 
 impl Searchable {
     /// The search by a model, or by BM25.
     fn search(&self, ranker: Option<&Arc<Ranker>>) -> Result<Search> {
-        let search = Search::new(Arc::clone(&self.snapshot), self.bm25.clone());
-        match ranker {
-            Some(ranker) => search.with_model(Arc::clone(ranker), self.depth),
-            None => Ok(search),
-        }
+        Search::of(Arc::clone(&self.snapshot), ranker.cloned(), &self.retrieval)
     }
 }
 

@@ -64,13 +64,9 @@ pub(crate) fn fields(document: &Document, wanted: Option<&[String]>) -> Map<Stri
     fields.map(|(name, value)| (name.clone(), value.to_json())).collect()
 }
 
-/// What makes snippets of a query: of the second text field, which is the body if there is a title, or of the only one.
-pub(crate) fn snippets(snapshot: &Snapshot, query: &Query) -> Answer<Option<Snippets>> {
-    let texts: Vec<&str> = snapshot.schema().words().map(|(_, field)| field.name.as_str()).collect();
-    match texts.get(1).or(texts.first()) {
-        Some(field) => Ok(Some(snapshot.snippets(query, field, SNIPPET)?)),
-        None => Ok(None),
-    }
+/// What makes snippets of a query.
+pub(crate) fn snippets(snapshot: &Snapshot, query: &Query) -> Answer<Snippets> {
+    Ok(snapshot.snippets_of_all(query, SNIPPET)?)
 }
 
 /// A snippet with its highlights.

@@ -167,13 +167,13 @@ fn next_task(
             Problem::busy("the index has changed, and the documents to judge are being collected again")
         })?;
         let document = snapshot.document(address)?;
-        let snippet = snippets(snapshot, &Query::words(&query.text))?;
+        let snippet = snippets(snapshot, &Query::words(&query.text))?.of(&document);
         answer["task"] = json!({
             "query": { "id": query.id, "text": query.text },
             "document": {
                 "id": task.document,
                 "fields": fields(&document, None),
-                "snippet": snippet.map(|snippets| snippet_as_json(&snippets.of(&document))),
+                "snippet": snippet_as_json(&snippet),
             },
         });
     }

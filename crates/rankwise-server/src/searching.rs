@@ -287,7 +287,7 @@ fn why_not(search: &Search, query: &Query, id: &str, asked: &SearchCall) -> Answ
 fn hits_of(served: &Served, query: &Query, found: &[Found], asked: &SearchCall) -> Answer<Vec<Hit>> {
     let search = served.search()?;
     let snapshot = search.snapshot();
-    let snippets = if asked.snippets { snippets(snapshot, query)? } else { None };
+    let snippets = asked.snippets.then(|| snippets(snapshot, query)).transpose()?;
     let explained = match asked.explain && served.ranker.is_some() {
         true => Some(search.explain(query, found)?),
         false => None,

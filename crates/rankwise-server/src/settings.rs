@@ -1,6 +1,6 @@
 //! What a server is started with.
 
-use rankwise_search::Bm25;
+use rankwise_search::search::RetrievalOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,10 +37,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// The directory of the index. Without it, only feature rows are scored and ranked.
     pub index: Option<PathBuf>,
-    /// How BM25 finds candidates.
-    pub bm25: Bm25,
-    /// How many candidates of BM25 a model orders.
-    pub depth: usize,
+    /// How BM25 finds candidates, and how many of them a model orders.
+    pub retrieval: RetrievalOptions,
     /// Models by name, and their files.
     pub models: Vec<(String, PathBuf)>,
     /// The directory that keeps models which are sent, and what was promoted, for another start.
@@ -90,8 +88,7 @@ impl Default for Settings {
         Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], 7700)),
             index: None,
-            bm25: Bm25::default(),
-            depth: rankwise_search::search::DEPTH,
+            retrieval: RetrievalOptions::default(),
             models: Vec::new(),
             model_store: None,
             default: None,

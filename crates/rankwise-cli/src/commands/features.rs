@@ -122,7 +122,7 @@ impl FeaturesCommand {
     ) -> Result<()> {
         let extraction = Extraction {
             set,
-            bm25: self.bm25.bm25(),
+            bm25: self.bm25.bm25()?,
             candidates: self.candidates()?,
             qrels: self.qrels.as_deref().map(read_qrels).transpose()?,
             unjudged: match self.unjudged {
@@ -152,7 +152,7 @@ impl FeaturesCommand {
     /// Prints what every feature costs per candidate, the costliest first.
     fn show_times(&self, snapshot: &Arc<Snapshot>, set: &FeatureSet, queries: &[SearchQuery]) -> Result<()> {
         let rows = FeatureRows::new(snapshot, set)?;
-        let times = rows.times(queries, &self.bm25.bm25(), 100)?;
+        let times = rows.times(queries, &self.bm25.bm25()?, 100)?;
         let mut order: Vec<usize> = (0..times.each.len()).collect();
         order.sort_by_key(|&column| std::cmp::Reverse(times.each[column]));
         let nanoseconds = |time: std::time::Duration| output::thousands(time.as_nanos() as usize);
@@ -162,7 +162,7 @@ impl FeaturesCommand {
             lines.row([names[column], &nanoseconds(times.each[column])]);
         }
         lines.row(["all features together", &nanoseconds(times.all)]);
-        lines.row(["looking up the words", &nanoseconds(times.lookup)]);
+        lines.row(["reading words, numbers and links", &nanoseconds(times.lookup)]);
         output::print(&lines.render())
     }
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "FILE is JSON lines, CSV, TSV, TREC SGML or a folder of .txt, .md and .html files; plain, .gz or .zst.\n\n\
     Without --fields all fields are indexed: numbers and dates as such, everything else as text. A field may say what \
-    it holds: an analyzer for text, or `number`, `date`, `links` or `keyword`.\n\n\
+    it holds: `text`, `number`, `date`, `links` or the name of an analyzer for its text.\n\n\
     Examples:\n  rankwise index docs.jsonl -o docs.idx\n  \
     rankwise index cacm.jsonl -o cacm.idx --fields title,body,authors:plain,year \\\n      --links cites\n  \
     rankwise index new.jsonl --add -o docs.idx\n  \
@@ -41,9 +41,9 @@ pub(crate) struct IndexCommand {
     #[arg(long, value_delimiter = ',', value_name = "FIELD,…")]
     links: Vec<String>,
 
-    /// The analyzer of text: a language, plain (words in lower case) or keyword
-    #[arg(long, default_value = "english", value_name = "NAME")]
-    analyzer: String,
+    /// The analyzer of text: a language, plain (words in lower case) or keyword. Default: english
+    #[arg(long, value_name = "NAME")]
+    analyzer: Option<String>,
 
     /// The field with the id. Default: id, _id, docid, docno or doc_id
     #[arg(long, value_name = "FIELD")]
@@ -57,7 +57,7 @@ pub(crate) struct IndexCommand {
     #[arg(long)]
     add: bool,
 
-    /// Delete the documents whose ids are in this file, one per line
+    /// Delete the documents whose ids are in this file, one per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     delete: Option<PathBuf>,
 
@@ -119,8 +119,8 @@ impl IndexCommand {
             "name the documents to index, or --show to look at an index"
         );
         ensure!(
-            !updates || self.fields.is_empty() && self.links.is_empty(),
-            "an index has its fields from the start; --fields and --links are for new ones"
+            !updates || self.fields.is_empty() && self.links.is_empty() && self.analyzer.is_none(),
+            "an index has its fields and analyzers from the start; --fields, --links and --analyzer are for new ones"
         );
         let committed = if updates { self.update()? } else { self.create()? };
         self.report(&committed)
@@ -130,7 +130,7 @@ impl IndexCommand {
         let new = NewIndex {
             fields: self.fields.clone(),
             links: self.links.clone(),
-            analyzer: Analyzer::of_name(&self.analyzer)?,
+            analyzer: self.analyzer.as_deref().map(Analyzer::of_name).transpose()?.unwrap_or_default(),
             writer: self.writer_options(),
         };
         let mut documents = self.documents(new.fields_to_read())?;
@@ -201,7 +201,10 @@ impl IndexCommand {
 
     fn delete_ids(&self, writer: &mut Writer) -> Result<()> {
         let Some(path) = &self.delete else { return Ok(()) };
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = match path.as_os_str() == "-" {
+            true => std::io::read_to_string(std::io::stdin()).context("cannot read standard input")?,
+            false => fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?,
+        };
         let mut missing = Vec::new();
         for id in text.lines().map(str::trim).filter(|id| !id.is_empty()) {
             if !writer.delete(id)? {

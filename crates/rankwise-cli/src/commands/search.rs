@@ -5,7 +5,7 @@ use crate::{interrupt, output, table};
 use anstyle::Style;
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use rankwise_search::search::{DEPTH, Explained, Found, Results, Search, Shown};
+use rankwise_search::search::{Explained, Found, Results, Search, Shown};
 use rankwise_search::{Query, Snippet};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -41,10 +41,9 @@ pub(crate) struct SearchCommand {
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
 
-    /// How many documents the model orders
-    #[arg(long, default_value_t = DEPTH as u32, value_name = "N", requires = "model",
-        value_parser = clap::value_parser!(u32).range(1..))]
-    depth: u32,
+    /// How many documents the model orders. Default: as many as in its training, or 100
+    #[arg(long, value_name = "N", requires = "model", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
 
     /// Whether queries are plain words or in the full query syntax. Default: full for QUERY, words for --queries
     #[arg(long, value_name = "SYNTAX")]
@@ -98,10 +97,8 @@ impl SearchCommand {
             "-o is for TREC runs; use > for other output"
         );
         let snapshot = snapshot(&self.index)?;
-        let mut search = Search::new(snapshot, self.bm25.bm25());
-        if let Some(model) = &self.model {
-            search = search.with_model(Arc::new(load_model(model)?), self.depth as usize)?;
-        }
+        let model = self.model.as_deref().map(load_model).transpose()?.map(Arc::new);
+        let search = Search::of(snapshot, model, &self.bm25.retrieval(self.depth))?;
         match &self.queries {
             Some(file) => self.run_queries(&search, file),
             None => self.run_one(&search),
@@ -216,7 +213,9 @@ fn marked(snippet: &Snippet) -> String {
     let bold = Style::new().bold();
     let (mut line, mut used) = (String::from("     "), 5);
     let mut start = 0;
-    for word in snippet.text.split(' ') {
+    // As many bytes as before, so that the highlights stay where they are.
+    let text = snippet.text.replace(['\n', '\r', '\t'], " ");
+    for word in text.split(' ') {
         let end = start + word.len();
         let length = word.chars().count();
         if used > 5 && used + 1 + length > 80 {
@@ -229,11 +228,11 @@ fn marked(snippet: &Snippet) -> String {
         used += length;
         let mut at = start;
         for range in snippet.highlights.iter().filter(|range| range.start >= start && range.end <= end) {
-            line += &table::escaped(&snippet.text[at..range.start]);
-            line += &format!("{bold}{}{bold:#}", table::escaped(&snippet.text[range.clone()]));
+            line += &table::escaped(&text[at..range.start]);
+            line += &format!("{bold}{}{bold:#}", table::escaped(&text[range.clone()]));
             at = range.end;
         }
-        line += &table::escaped(&snippet.text[at..end]).replace('\n', " ");
+        line += &table::escaped(&text[at..end]);
         start = end + 1;
     }
     if line.trim().is_empty() { String::new() } else { format!("{line}\n") }

@@ -2,7 +2,6 @@ use crate::search_args::Bm25Args;
 use crate::{interrupt, output};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
-use rankwise_search::search::DEPTH;
 use rankwise_server::{Durability, Server, Settings, Traffic};
 use std::fs;
 use std::io::IsTerminal;
@@ -36,9 +35,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME")]
     default: Option<String>,
 
-    /// How many documents of BM25 a model orders
-    #[arg(long, default_value_t = DEPTH as u32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    depth: u32,
+    /// How many documents of BM25 a model orders. Default: as many as in its training, or 100
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
 
     /// Serve a small collection with a model, judgments and clicks
     #[arg(long, conflicts_with_all = ["index", "models", "model_store", "log", "judgments", "queries"])]
@@ -189,8 +188,7 @@ impl Serve {
         Ok(Settings {
             listen,
             index,
-            bm25: bm25.bm25(),
-            depth: depth as usize,
+            retrieval: bm25.retrieval(depth),
             models,
             model_store,
             default,

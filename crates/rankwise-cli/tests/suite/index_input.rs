@@ -38,6 +38,29 @@ fn documents_that_do_not_fit_are_placed_and_can_be_skipped() {
 }
 
 #[test]
+fn tables_of_pandas_are_indexed_as_they_are() {
+    let place = Place::new();
+    place.write("shop.csv", ",id,Product Name,Unit Price,note\n0,a,Red shoes,7.5,\n1,b,Blue shoes,,\n");
+    let (out, notes) = place.both("index shop.csv -o shop.idx");
+    assert!(notes.contains("`Product Name` is `Product_Name`, `Unit Price` is `Unit_Price`"), "{notes}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for field in ["Product_Name text, english", "Unit_Price number", "note text, english"] {
+        assert!(words.contains(field), "{out}");
+    }
+    assert!(place.ok("search shop.idx red shoes").contains("Red shoes"));
+    place.ok("index shop.csv -o named.idx --fields Product_Name,note:text");
+    let error = place.fails("index shop.csv --add -o shop.idx --analyzer german");
+    assert!(error.contains("--analyzer are for new ones"), "{error}");
+    place.write("gone.txt", "a\n");
+    let run = place
+        .command("index --delete - -o shop.idx")
+        .stdin(std::fs::File::open(place.path("gone.txt")).unwrap())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&run.stdout).contains("1 deleted"), "{run:?}");
+}
+
+#[test]
 fn the_flag_decides_how_large_a_document_may_be() {
     let place = Place::new();
     let line = |id: u32, mebibytes: usize| {

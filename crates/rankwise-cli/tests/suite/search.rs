@@ -206,7 +206,7 @@ fn feature_sets_are_printed_edited_and_timed() {
     place.ok("features docs.idx --queries q.tsv --set my.toml -o out.csv");
     assert!(place.read("out.csv").lines().next().unwrap().contains("mine"));
     let times = place.narrow("features docs.idx --queries q.tsv --set my.toml --times");
-    assert!(times.contains("looking up the words"), "{times}");
+    assert!(times.contains("reading words, numbers and links"), "{times}");
     let error = place.fails("features docs.idx --queries q.tsv --set none -o out.csv");
     assert!(error.contains("no feature set `none`"), "{error}");
 }

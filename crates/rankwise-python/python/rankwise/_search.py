@@ -231,12 +231,12 @@ class Index:
         *,
         skip: int = 0,
         model: Ranker | _Path | None = None,
-        depth: int = 100,
+        depth: int | None = None,
         syntax: _Syntax = "full",
         explain: bool = False,
         snippet: int = 150,
-        k1: float = 1.2,
-        b: float = 0.75,
+        k1: float | None = None,
+        b: float | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> SearchResult:
         """Searches by BM25, or with a model that orders the first documents of BM25.
@@ -246,13 +246,13 @@ class Index:
             k: How many documents to return.
             skip: How many to leave out before them.
             model: A ranker that was trained on features of an index, or its file.
-            depth: How many documents the model orders.
+            depth: How many documents the model orders; by default as many as in its training, or 100.
             syntax: `full` for fields, phrases, +must, -not, AND, OR and ranges, or `words`.
             explain: Whether to say what each feature contributes to the score.
             snippet: Characters of a snippet.
-            k1: How slowly more occurrences of a word stop to count.
-            b: How much the length of a document counts.
-            weights: How much a word in each text field counts. Without them, all fields count 1.
+            k1: How slowly more occurrences of a word stop to count; by default as the model remembers, or 1.2.
+            b: How much the length of a document counts; by default as the model remembers, or 0.75.
+            weights: How much a word in each text field counts; by default as the model remembers, or all 1.
         """
         options = _searching(model, depth, syntax, k1, b, weights)
         found = self._index.search(query, k, skip, explain, snippet, options)
@@ -264,10 +264,10 @@ class Index:
         k: int = 1000,
         *,
         model: Ranker | _Path | None = None,
-        depth: int = 100,
+        depth: int | None = None,
         syntax: _Syntax = "words",
-        k1: float = 1.2,
-        b: float = 0.75,
+        k1: float | None = None,
+        b: float | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> dict[str, dict[str, float]]:
         """The scores of the documents found for many queries, as `rw.evaluate` and `rw.compare` take them.
@@ -286,10 +286,10 @@ class Index:
         k: int = 10,
         *,
         model: Ranker | _Path | None = None,
-        depth: int = 100,
+        depth: int | None = None,
         syntax: _Syntax = "full",
-        k1: float = 1.2,
-        b: float = 0.75,
+        k1: float | None = None,
+        b: float | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> str:
         """Why the document of this id is not among the first `k`."""
@@ -312,8 +312,8 @@ class Index:
         without: Sequence[str] = (),
         unjudged: Literal["non-relevant", "drop"] = "non-relevant",
         syntax: _Syntax = "words",
-        k1: float = 1.2,
-        b: float = 0.75,
+        k1: float | None = None,
+        b: float | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> Data:
         """The features of queries and their candidates: training data that knows how it was computed, so that a ranker
@@ -328,8 +328,8 @@ class Index:
             without: All features but these.
             unjudged: Whether candidates without a judgment get label 0 or are left out.
             syntax: Whether queries are plain words or in the full syntax.
-            k1: How slowly more occurrences of a word stop to count, for candidates and their scores.
-            b: How much the length of a document counts.
+            k1: How slowly more occurrences of a word stop to count, for candidates and their scores; 1.2 by default.
+            b: How much the length of a document counts; 0.75 by default.
             weights: How much a word in each text field counts. Without them, all fields count 1.
         """
         grades = None if qrels is None else as_dictionaries(qrels, "qrels")
@@ -342,7 +342,7 @@ class Index:
             _names(pick),
             _names(without),
             _one_of("unjudged", unjudged, ("non-relevant", "drop")) == "non-relevant",
-            _searching(None, 1, syntax, k1, b, weights),
+            _searching(None, None, syntax, k1, b, weights),
         )
 
 
@@ -375,10 +375,10 @@ def _writing(
 
 def _searching(
     model: Ranker | _Path | None,
-    depth: int,
+    depth: int | None,
     syntax: str,
-    k1: float,
-    b: float,
+    k1: float | None,
+    b: float | None,
     weights: Mapping[str, float] | None,
 ) -> dict[str, Any]:
     if model is not None and not isinstance(model, Ranker):
@@ -390,7 +390,7 @@ def _searching(
         "syntax": _one_of("syntax", syntax, ("full", "words")),
         "k1": k1,
         "b": b,
-        "weights": list((weights or {}).items()),
+        "weights": None if weights is None else list(weights.items()),
     }
 
 

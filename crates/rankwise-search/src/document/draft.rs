@@ -16,6 +16,8 @@ pub(super) struct Draft {
     pub(super) fields: Vec<(String, Value)>,
     /// Which of them are `true` or `false`, kept as 1 and 0.
     pub(super) booleans: Vec<usize>,
+    /// Fields without a value.
+    pub(super) nulls: Vec<String>,
 }
 
 /// Finds the ids of the documents of one file.
@@ -29,7 +31,7 @@ impl IdField {
         IdField { name }
     }
 
-    /// Makes the draft a document, without fields of blank text; the error is a message on its id.
+    /// Makes the draft a document; the error is a message on its id.
     pub(super) fn document(&mut self, mut draft: Draft) -> Result<Document, String> {
         let Some(at) = self.place(&draft) else { return Err(self.missing(&draft)) };
         if draft.booleans.contains(&at) {
@@ -51,7 +53,7 @@ impl IdField {
             Value::List(_) => return Err(self.wrong("a text or a number", "a list")),
         };
         self.check(&id)?;
-        draft.fields.retain(|(_, value)| !matches!(value, Value::Text(text) if text.trim().is_empty()));
+        draft.fields.extend(draft.nulls.into_iter().map(|name| (name, Value::Text(String::new()))));
         Ok(Document { id, fields: draft.fields })
     }
 

@@ -161,6 +161,9 @@ impl<'de> Visitor<'de> for Field<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
+        if self.list.is_none() {
+            self.draft.nulls.push(self.name.clone());
+        }
         Ok(())
     }
 

@@ -51,6 +51,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether it is text without a word, which says no more than a missing field.
+    pub fn is_blank(&self) -> bool {
+        matches!(self, Value::Text(text) if text.trim().is_empty())
+    }
+
     /// The value as text. Texts of a list are joined by line ends.
     pub fn to_text(&self) -> String {
         match self {

@@ -72,7 +72,7 @@ pub struct PlacedDocument {
 ///
 /// Objects in JSON are flattened: `{"author": {"name": "x"}}` is a field `author.name`. An array is a list of texts; the
 /// objects in it become fields that come several times. `true` is 1 and `false` is 0, and `null` and blank text are the
-/// lack of a field. The cells of tables are text.
+/// lack of a field. The cells of tables are text. Names that fields cannot have become others: `Product Name` is the field `Product_Name`.
 ///
 /// Iteration ends at the first error.
 ///
@@ -233,6 +233,7 @@ impl Documents {
             };
             match input.next() {
                 Ok(Some(mut found)) => {
+                    self.summary.rename(&mut found.document)?;
                     self.summary.add(&found.document);
                     if let Some(wanted) = &self.options.fields {
                         found.document.fields.retain(|(name, _)| wanted.contains(name));
@@ -278,7 +279,12 @@ impl Iterator for Documents {
     type Item = Result<PlacedDocument>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.ahead.pop_front().map(Ok).or_else(|| self.read_next())
+        let mut next = self.ahead.pop_front().map(Ok).or_else(|| self.read_next());
+        if let Some(Ok(found)) = &mut next {
+            // Whoever looks ahead sees them, because they show which fields there are.
+            found.document.fields.retain(|(_, value)| !value.is_blank());
+        }
+        next
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::Document;
 use super::draft::one_of;
-use rankwise::Error;
+use crate::schema::other_name;
+use rankwise::{Error, Result};
+use std::collections::BTreeMap;
 
 /// How many messages on malformed documents are kept.
 const MESSAGES: usize = 5;
@@ -27,10 +29,18 @@ pub struct DocumentSummary {
     pub empty_files: Vec<String>,
     /// Ids with white space.
     pub ids_with_spaces: u64,
+    /// Fields that have another name in the file: theirs, and the one in the file.
+    pub renamed_fields: BTreeMap<String, String>,
     /// Fields to keep that no document had.
     pub absent_fields: Vec<String>,
     /// The first fields that documents had while some were absent.
     seen_fields: Vec<String>,
+}
+
+fn both(one: &str, other: &str, name: &str) -> Error {
+    Error::malformed(format!(
+        "the fields `{one}` and `{other}` would both be called `{name}`; give one of them another name"
+    ))
 }
 
 impl DocumentSummary {
@@ -45,6 +55,24 @@ impl DocumentSummary {
                 self.absent_fields.push(field);
             }
         }
+    }
+
+    /// Gives fields names that they can have in an index.
+    pub(super) fn rename(&mut self, document: &mut Document) -> Result<()> {
+        for (name, _) in &mut document.fields {
+            let Some(new) = other_name(name) else {
+                match self.renamed_fields.get(name) {
+                    Some(old) => return Err(both(old, name, name)),
+                    None => continue,
+                }
+            };
+            let old = self.renamed_fields.entry(new.clone()).or_insert_with(|| name.clone());
+            if old != name {
+                return Err(both(old, name, &new));
+            }
+            *name = new;
+        }
+        Ok(())
     }
 
     pub(super) fn add(&mut self, document: &Document) {
@@ -113,6 +141,13 @@ impl DocumentSummary {
             "id has white space: TREC files, whose columns it separates, cannot hold this document",
             "ids have white space: TREC files, whose columns it separates, cannot hold these documents",
         );
+        if !self.renamed_fields.is_empty() {
+            let pairs = self.renamed_fields.iter().map(|(new, old)| format!("`{old}` is `{new}`"));
+            notes.push(format!(
+                "names of fields have letters, digits, `_`, `-` and `.` only, so {}",
+                pairs.collect::<Vec<_>>().join(", ")
+            ));
+        }
         notes.extend(self.empty_files.iter().cloned());
         notes
     }

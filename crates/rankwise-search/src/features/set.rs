@@ -1,8 +1,8 @@
 //! Feature sets: which features, under which names, with which parameters.
 
-use super::kind::{Kind, Parameter, Parameters};
+use super::kind::{Kind, Parameter, Parameters, Subject};
 use super::written;
-use crate::schema::Schema;
+use crate::schema::{Schema, WHOLE};
 use rankwise::{Error, Result};
 use std::fs;
 use std::path::Path;
@@ -102,6 +102,12 @@ impl FeatureSet {
         self.features.iter().map(|feature| feature.name.as_str())
     }
 
+    /// The name of a feature of retrieval, if there is one.
+    pub(crate) fn of_retrieval(&self) -> Option<&str> {
+        let feature = self.features.iter().find(|feature| feature.kind.entry().subject == Subject::Candidate);
+        feature.map(|feature| feature.name.as_str())
+    }
+
     /// The parameters of features that are added without their own.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -196,7 +202,7 @@ impl Target {
     pub fn name(&self) -> Option<&str> {
         match self {
             Target::Field(name) => Some(name),
-            Target::Whole => Some(written::WHOLE),
+            Target::Whole => Some(WHOLE),
             Target::None => None,
         }
     }

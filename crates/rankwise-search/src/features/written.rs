@@ -2,7 +2,7 @@
 
 use super::kind::{KINDS, KindEntry, Parameter, Parameters, Subject};
 use super::set::{Feature, FeatureSet, Target, fits, is_safe};
-use crate::schema::{Field, FieldKind, Schema};
+use crate::schema::{Field, FieldKind, Schema, WHOLE};
 use rankwise::card::unknown;
 use rankwise::error::Place;
 use rankwise::{Error, Result};
@@ -11,9 +11,6 @@ use toml::Spanned;
 
 /// Raised when a file of this version means something else to earlier programs.
 const VERSION: u64 = 1;
-
-/// The field of features of all text fields together.
-pub(super) const WHOLE: &str = "whole";
 
 #[derive(Deserialize)]
 struct Versioned {
@@ -32,6 +29,9 @@ struct WrittenSet {
     /// Beside data, a set says with which analyzers it was computed. They are checked where the data is used.
     #[serde(rename = "analyzers")]
     _analyzers: Option<toml::Table>,
+    /// And how candidates were found, which is for searches.
+    #[serde(rename = "retrieval")]
+    _retrieval: Option<toml::Table>,
 }
 
 #[derive(Deserialize)]
@@ -267,7 +267,7 @@ pub(super) fn explicit(set: &FeatureSet) -> String {
 
 const EXPLANATION: &str = "\
 # Features of query-document pairs, one per line, in the order of their columns. Change what you like:
-#   name   of the column: letters, digits and . - _ @ / +
+#   name   of the column: letters, digits and . - _
 #   kind   what it measures; all kinds are listed below. tf.* stands for all kinds that begin with tf.
 #   field  where; \"whole\" is all text fields together, \"*\" every field that fits and the whole
 # and the parameters of its formula, where they differ from those below.

@@ -4,7 +4,7 @@ use super::site::Site;
 use super::{Added, Committed, Index, Writer, WriterOptions};
 use crate::analyzer::Analyzer;
 use crate::document::{Document, Documents};
-use crate::schema::{Field, FieldKind, Schema, guess_schema};
+use crate::schema::{Field, FieldKind, Schema, guess_schema, other_name};
 use rankwise::watch::Watch;
 use rankwise::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -30,8 +30,8 @@ const SAMPLE: usize = 1000;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct NewIndex {
-    /// The fields, in this order, each alone or with what it holds: `title`, `year:number`, `published:date`, `cites:links`,
-    /// or text with an analyzer, `authors:plain`. If there are none, all fields of the first thousand documents.
+    /// The fields, in this order, each alone or with what it holds: `title:text`, `year:number`, `published:date`,
+    /// `cites:links`, or text with an analyzer of its own, `authors:plain`. If there are none, all fields of the first thousand documents.
     pub fields: Vec<String>,
     /// Fields with the ids of linked documents.
     pub links: Vec<String>,
@@ -49,12 +49,13 @@ impl NewIndex {
 
     fn named_fields(&self) -> impl Iterator<Item = String> {
         let fields = self.fields.iter().map(|field| split(field).0);
-        fields.chain(self.links.iter().map(String::as_str)).map(str::to_owned)
+        fields.chain(self.links.iter().map(|link| usable(link)))
     }
 
     /// The schema: what the fields say, and what these documents show of the others.
     pub fn schema<'a>(&self, sample: impl IntoIterator<Item = &'a Document>) -> Result<Schema> {
-        let guessed = guess_schema(sample, self.analyzer, &self.links);
+        let links: Vec<String> = self.links.iter().map(|link| usable(link)).collect();
+        let guessed = guess_schema(sample, self.analyzer, &links);
         if self.fields.is_empty() {
             return Schema::new(guessed.fields);
         }
@@ -63,13 +64,32 @@ impl NewIndex {
         let mut fields = Vec::new();
         for field in &self.fields {
             let (name, kind) = split(field);
-            let kind = kind.map(kind_of).transpose()?;
-            let kind = kind.or_else(|| seen(name)).unwrap_or_else(|| text.clone());
-            fields.push(Field { name: name.to_owned(), kind });
+            let kind = kind.map(|kind| self.kind_of(kind)).transpose()?;
+            let kind = kind.or_else(|| seen(&name)).unwrap_or_else(|| text.clone());
+            fields.push(Field { name, kind });
         }
-        let named = |link: &String| self.fields.iter().any(|field| split(field).0 == link);
-        fields.extend(self.links.iter().filter(|link| !named(link)).map(Field::links));
+        let named = |link: &String| self.fields.iter().any(|field| split(field).0 == *link);
+        fields
+            .extend(self.links.iter().map(|link| usable(link)).filter(|link| !named(link)).map(Field::links));
         Schema::new(fields)
+    }
+
+    fn kind_of(&self, kind: &str) -> Result<FieldKind> {
+        Ok(match kind {
+            "text" => FieldKind::Text { analyzer: self.analyzer },
+            "number" => FieldKind::Number,
+            "date" => FieldKind::Date,
+            "links" => FieldKind::Links,
+            analyzer => match Analyzer::of_name(analyzer) {
+                Ok(analyzer) => FieldKind::Text { analyzer },
+                Err(error) if error.kind() == ErrorKind::Parameter => {
+                    return Err(Error::parameter(format!(
+                        "a field holds `text`, `number`, `date`, `links` or text with an analyzer of its own, and {error}"
+                    )));
+                }
+                Err(error) => return Err(error),
+            },
+        })
     }
 
     /// Makes the index of all documents, in a directory that is new or empty, or in which a process was killed while it
@@ -157,27 +177,14 @@ impl Committed {
     }
 }
 
-/// `year:number` as its two parts.
-fn split(field: &str) -> (&str, Option<&str>) {
+/// `year:number` as its two parts. The name is as documents have it when they are read.
+fn split(field: &str) -> (String, Option<&str>) {
     match field.split_once(':') {
-        Some((name, kind)) => (name.trim(), Some(kind.trim())),
-        None => (field.trim(), None),
+        Some((name, kind)) => (usable(name), Some(kind.trim())),
+        None => (usable(field), None),
     }
 }
 
-fn kind_of(kind: &str) -> Result<FieldKind> {
-    Ok(match kind {
-        "number" => FieldKind::Number,
-        "date" => FieldKind::Date,
-        "links" => FieldKind::Links,
-        analyzer => match Analyzer::of_name(analyzer) {
-            Ok(analyzer) => FieldKind::Text { analyzer },
-            Err(error) if error.kind() == ErrorKind::Parameter => {
-                return Err(Error::parameter(format!(
-                    "a field holds `number`, `date`, `links` or text with an analyzer, and {error}"
-                )));
-            }
-            Err(error) => return Err(error),
-        },
-    })
+fn usable(name: &str) -> String {
+    other_name(name.trim()).unwrap_or_else(|| name.trim().to_owned())
 }

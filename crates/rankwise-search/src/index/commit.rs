@@ -83,7 +83,7 @@ impl Writer {
 
     /// Forgets all changes since the last commit. A writer that has failed can be used again.
     pub fn rollback(&mut self) -> Result<()> {
-        self.tantivy.rollback().map_err(|error| failure("roll back", &self.path, error))?;
+        self.roll_back()?;
         self.tantivy.set_merge_policy(Box::new(NoMergePolicy));
         self.pending = Pending::default();
         self.failed = false;

@@ -70,10 +70,16 @@ impl Directory for IndexDirectory {
     /// tantivy's own would allow only the user who writes the index to read it.
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         let (name, temporary) = (self.path.join(path), self.path.join(format!(".{}.tmp", path.display())));
-        let mut file = File::create(&temporary)?;
-        file.write_all(data)?;
-        file.sync_data()?;
-        fs::rename(&temporary, name)
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(data)?;
+            file.sync_data()?;
+            fs::rename(&temporary, name)
+        });
+        if written.is_err() {
+            // It would take space of a full disk.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
     }
 
     fn sync_directory(&self) -> io::Result<()> {

@@ -23,6 +23,16 @@ pub(crate) fn failure(doing: &str, path: &Path, error: TantivyError) -> Error {
             "cannot {doing} {}: it is being written by another process or another part of this one; wait until that is done",
             path.display()
         )),
+        // Indexes of other versions are refused by their manifest, so a file that seems to be of one is cut short.
+        TantivyError::OpenReadError(OpenReadError::IncompatibleIndex(_))
+        | TantivyError::IncompatibleIndex(_)
+        | TantivyError::DataCorruption(_) => Error::data(format!(
+            "the index {} is damaged: one of its files is cut short or has changed; index the documents again",
+            path.display()
+        )),
+        TantivyError::InternalError(why) | TantivyError::ErrorInThread(why) => {
+            Error::data(format!("cannot {doing} {}: {why}", path.display()))
+        }
         error => Error::data(format!("cannot {doing} {}: {error}", path.display())),
     }
 }

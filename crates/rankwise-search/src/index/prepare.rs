@@ -316,7 +316,7 @@ fn date(value: &Value) -> Taken<Option<i64>> {
 
 fn should_be(what: &str, text: &str) -> String {
     let start: String = text.chars().take(40).collect();
-    format!("should be {what}, but is `{start}`")
+    format!("should be {what}, but is `{start}`; if that is no mistake, index it as text")
 }
 
 fn json(value: Value) -> Json {

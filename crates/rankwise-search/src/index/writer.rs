@@ -82,6 +82,8 @@ pub struct Writer {
     pub(crate) graph: Option<Graph>,
     /// A failed write loses documents, so nothing is committed after it.
     pub(crate) failed: bool,
+    /// Whether tantivy could not roll back, and has lost its lock. It panics if it is asked again.
+    pub(crate) lost: bool,
 }
 
 /// What has changed since the last commit.
@@ -127,7 +129,7 @@ impl Writer {
             Some(file) => Some(file.load()?.1),
             None => index.schema().has_links().then(Graph::default),
         };
-        Ok(Writer {
+        let writer = Writer {
             path: path.to_owned(),
             plan: Arc::clone(&index.plan),
             committed: reader.map_err(|error| failure("read", path, error))?,
@@ -138,7 +140,30 @@ impl Writer {
             options,
             graph,
             failed: false,
-        })
+            lost: false,
+        };
+        writer.remove_leftovers();
+        Ok(writer)
+    }
+
+    /// Lets tantivy forget what was not committed.
+    pub(crate) fn roll_back(&mut self) -> Result<()> {
+        if self.lost {
+            return Err(Error::data(format!(
+                "writing the index {} cannot go on after a failure; open a new writer",
+                self.path.display()
+            )));
+        }
+        self.lost = true;
+        self.tantivy.rollback().map_err(|error| failure("roll back", &self.path, error))?;
+        self.lost = false;
+        Ok(())
+    }
+
+    /// Removes files that no commit needs. A process that was killed leaves some, and they may fill the disk. What cannot
+    /// be removed now is removed later.
+    fn remove_leftovers(&self) {
+        drop(self.tantivy.garbage_collect_files().wait());
     }
 
     /// Adds a document. It replaces one of the same id that is in the index.
@@ -264,6 +289,15 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    /// What was written and is not committed would stay on the disk.
+    fn drop(&mut self) {
+        if (self.failed || !self.pending.is_empty()) && self.roll_back().is_ok() {
+            self.remove_leftovers();
+        }
+    }
+}
+
 /// The part of the memory in which documents wait to be written.
 fn queue(memory: usize) -> usize {
     memory / 8
@@ -284,6 +318,10 @@ fn has_document(reader: &IndexReader, id: &Term) -> tantivy::Result<bool> {
 }
 
 impl Pending {
+    fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.gone.is_empty() && !self.all_gone
+    }
+
     /// The error for a second document of an id.
     fn twice(&self, id: &str, first: Origin, place: Option<&Place>) -> Error {
         let error = Error::data(format!(

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 /// What the values of a field could all be.
 struct Seen {
+    /// Whether there are any but blank ones.
+    any: bool,
     number: bool,
     date: bool,
     year: bool,
@@ -17,7 +19,7 @@ struct Seen {
 ///
 /// A field whose values all look like numbers holds numbers; one with dates such as `2024-05-17`, or whose name ends with
 /// `year` or `date` and whose values are years, holds dates. All others are text, with this analyzer; so are numbers
-/// with leading zeros, which are codes. Only fields named in `links` hold links.
+/// with leading zeros, which are codes, and fields whose values are all blank. Only fields named in `links` hold links.
 pub fn guess_schema<'a>(
     documents: impl IntoIterator<Item = &'a Document>,
     analyzer: Analyzer,
@@ -27,18 +29,28 @@ pub fn guess_schema<'a>(
     for (name, value) in documents.into_iter().flat_map(|document| &document.fields) {
         let field = seen.entry(name.as_str()).or_insert_with(|| {
             names.push(name.as_str());
-            Seen { number: true, date: true, year: is_named_as_date(name) }
+            Seen { any: false, number: true, date: true, year: is_named_as_date(name) }
         });
+        if value.is_blank() {
+            continue;
+        }
+        field.any = true;
         field.number &= looks_like_a_number(value);
         field.date &= looks_like_a_date(value);
         field.year &= looks_like_a_year(value);
     }
+    // An author may be missing in one document and have a name and a town, which are fields, in another.
+    let has_inner = |name: &str| {
+        let inner = format!("{name}.");
+        names.iter().any(|other| other.starts_with(&inner))
+    };
+    let named = names.iter().copied().filter(|name| seen[name].any || !has_inner(name));
     let absent = links.iter().map(AsRef::as_ref).filter(|name| !seen.contains_key(name));
-    let fields = names.iter().copied().chain(absent).map(|name| {
+    let fields = named.chain(absent).map(|name| {
         let kind = match seen.get(name) {
             _ if links.iter().any(|link| link.as_ref() == name) => FieldKind::Links,
-            Some(seen) if seen.date || seen.year => FieldKind::Date,
-            Some(seen) if seen.number => FieldKind::Number,
+            Some(seen) if seen.any && (seen.date || seen.year) => FieldKind::Date,
+            Some(seen) if seen.any && seen.number => FieldKind::Number,
             _ => FieldKind::Text { analyzer },
         };
         Field { name: name.to_owned(), kind }
@@ -95,7 +107,9 @@ mod tests {
             ]),
             document(&[("added", text("2024-05-17T08:30:00Z")), ("birth_year", text("1900"))]),
             document(&[("version", text("2024-05")), ("date", text("20240517"))]),
-            document(&[("version", text("1.0.3"))]),
+            document(&[("version", text("1.0.3")), ("price", text(" ")), ("added", text(""))]),
+            document(&[("keywords", text("")), ("last_year", text("")), ("author", text(""))]),
+            document(&[("author.name", text("x"))]),
         ];
         let schema = guess_schema(&documents, Analyzer::English, &["cites", "refers"]);
         let found: Vec<_> = schema.fields.iter().map(|f| (f.name.as_str(), f.kind.clone())).collect();
@@ -111,8 +125,11 @@ mod tests {
             ("tags", text.clone()),
             ("birth_year", text.clone()),
             ("sold", FieldKind::Number),
-            ("version", text),
+            ("version", text.clone()),
             ("date", FieldKind::Number),
+            ("keywords", text.clone()),
+            ("last_year", text.clone()),
+            ("author.name", text),
             ("refers", FieldKind::Links),
         ];
         assert_eq!(found, expected);

@@ -1,5 +1,6 @@
 //! Training data from an index: candidates of queries, their features, and labels from judgments.
 
+use super::retrieval::Retrieval;
 use super::rows::{Candidate, FeatureRows};
 use crate::features::FeatureSet;
 use crate::snapshot::{Bm25, Query, Snapshot};
@@ -228,13 +229,16 @@ impl Extraction {
             return Err(Error::data(report.why_empty()));
         }
         let names = self.set.names().map(str::to_owned).collect();
-        let source = Some(self.set.source(snapshot.schema())?);
+        let mut source = self.set.source(snapshot.schema())?;
+        if let Candidates::Bm25 { depth } = self.candidates {
+            source = Retrieval { depth, bm25: self.bm25.clone() }.noted(&source)?;
+        }
         let parts = Parts {
             features: Features::dense(self.set.features().len(), values),
             labels,
             bounds,
             query_ids,
-            columns: Columns { names: Some(names), source, ..Columns::default() },
+            columns: Columns { names: Some(names), source: Some(source), ..Columns::default() },
             document_ids: Some(document_ids),
             ..Parts::default()
         };

@@ -23,8 +23,8 @@ pub struct Ranked {
 }
 
 impl Search {
-    /// Orders documents that were retrieved elsewhere, the best of which is the first. Equal scores are ordered by id. Fails
-    /// without a model.
+    /// Orders documents that were retrieved elsewhere, the best of which is the first. Those with equal scores of the
+    /// model stay in their order. Fails without a model.
     ///
     /// Features of retrieval are the scores and ranks given; without scores they are missing.
     pub fn rank(&self, query: &Query, documents: Vec<Given>) -> Result<Ranked> {

@@ -4,6 +4,7 @@ mod explain;
 mod extract;
 mod given;
 mod results;
+mod retrieval;
 mod rows;
 mod trial;
 
@@ -11,6 +12,7 @@ pub use explain::{Explained, ExplainedFeature, WhyNot, explain_rows};
 pub use extract::{Candidates, ExtractReport, Extracted, Extraction, SearchQuery, Unjudged, in_order};
 pub use given::{Given, Ranked};
 pub use results::{Results, Shown};
+pub use retrieval::{Retrieval, RetrievalOptions};
 pub use rows::{Candidate, FeatureRows, FeatureTimes};
 pub use trial::{Trial, against_bm25};
 
@@ -65,6 +67,20 @@ impl Search {
         Search { snapshot, bm25, model: None }
     }
 
+    /// Search with a model, or by BM25. What `options` do not say is as it was for the model's training.
+    pub fn of(
+        snapshot: Arc<Snapshot>,
+        model: Option<Arc<Ranker>>,
+        options: &RetrievalOptions,
+    ) -> Result<Search> {
+        let Retrieval { depth, bm25 } = options.complete(model.as_deref())?;
+        let search = Search::new(snapshot, bm25);
+        match model {
+            Some(model) => search.with_model(model, depth),
+            None => Ok(search),
+        }
+    }
+
     /// The same with a model that orders the first `depth` documents of BM25. Fails if the model's features cannot be
     /// computed from this index as they were for its training.
     pub fn with_model(self, ranker: Arc<Ranker>, depth: usize) -> Result<Search> {
@@ -74,8 +90,22 @@ impl Search {
             ));
         }
         let set = FeatureSet::of_model(&ranker, self.snapshot.schema())?;
+        self.check_scores(&ranker, &set)?;
         let rows = FeatureRows::new(&self.snapshot, &set)?;
         Ok(Search { model: Some(Model { ranker, rows, depth }), ..self })
+    }
+
+    /// Rejects a model with features of retrieval if BM25 scored otherwise for its training.
+    fn check_scores(&self, ranker: &Ranker, set: &FeatureSet) -> Result<()> {
+        let Some(feature) = set.of_retrieval() else { return Ok(()) };
+        match Retrieval::of_model(ranker)? {
+            Some(then) if !then.bm25.is_like(&self.bm25) => Err(Error::model(format!(
+                "the model's feature `{feature}` was computed from BM25 with {}, and this search has {}; leave that to the                  model, or train it again",
+                then.bm25.in_words(),
+                self.bm25.in_words()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The snapshot that is searched.
@@ -89,7 +119,8 @@ impl Search {
     }
 
     /// The `k` best documents. The candidates that the model orders come first, and behind them the others, in the order
-    /// of BM25. Equal scores are ordered by id.
+    /// of BM25. Documents with equal scores of the model stay in the order of BM25, and with equal scores of BM25 they are
+    /// ordered by id.
     pub fn run(&self, query: &Query, k: usize) -> Result<Vec<Found>> {
         let depth = self.model.as_ref().map_or(0, |model| model.depth);
         let hits = self.snapshot.search(query, &self.bm25, k.max(depth))?;
@@ -127,12 +158,18 @@ impl Search {
     }
 }
 
-/// What was found for several queries, as a TREC run.
+/// What was found for several queries, as a TREC run. Tools order a run by its scores, so equal ones are moved apart by the
+/// least step that there is.
 pub fn run_of(found: &[(String, Vec<Found>)], tag: &str) -> TrecRun {
     let topic = |(id, found): &(String, Vec<Found>)| {
         let mut documents = Texts::new();
         found.iter().for_each(|found| documents.push(&found.id));
-        Topic { id: id.clone(), documents, values: found.iter().map(|found| found.score).collect() }
+        let falling = |last: &mut f64, found: &Found| {
+            *last = found.score.min(last.next_down());
+            Some(*last)
+        };
+        let values = found.iter().scan(f64::INFINITY, falling).collect();
+        Topic { id: id.clone(), documents, values }
     };
     TrecRun {
         topics: found.iter().filter(|(_, found)| !found.is_empty()).map(topic).collect(),
@@ -150,7 +187,7 @@ impl Model {
         for (found, score) in found.iter_mut().zip(scores) {
             (found.score, found.by_model) = (score, true);
         }
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.bm25_rank.cmp(&b.bm25_rank)));
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ pub struct Results {
     pub explained: Option<Vec<Option<Explained>>>,
     /// How many documents come before the first of these.
     pub skipped: usize,
-    /// The field that heads a document: the first of several text fields. Snippets come from the second.
+    /// The field that heads a document. Snippets come from others.
     heading: Option<String>,
 }
 
@@ -49,15 +49,9 @@ impl Search {
         let snapshot = self.snapshot();
         let documents: Vec<Document> =
             found.iter().map(|found| snapshot.document(found.address)).collect::<Result<_>>()?;
-        let texts: Vec<&str> = snapshot.schema().words().map(|(_, field)| field.name.as_str()).collect();
-        let heading = (texts.len() > 1).then(|| texts[0].to_owned());
-        let snippets = match texts.get(1).or(texts.first()) {
-            None => vec![Snippet::default(); found.len()],
-            Some(field) => {
-                let snippets = snapshot.snippets(query, field, shown.snippet)?;
-                documents.iter().map(|document| snippets.of(document)).collect()
-            }
-        };
+        let heading = snapshot.schema().heading().map(str::to_owned);
+        let snippets = snapshot.snippets_of_all(query, shown.snippet)?;
+        let snippets = documents.iter().map(|document| snippets.of(document)).collect();
         let explained = if shown.explain { Some(self.explain(query, &found)?) } else { None };
         Ok(Results { found, documents, snippets, explained, skipped: shown.skip, heading })
     }

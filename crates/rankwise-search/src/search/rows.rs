@@ -3,7 +3,6 @@
 use super::extract::SearchQuery;
 use crate::features::{CompiledSet, FeatureSet};
 use crate::snapshot::{Address, Bm25, Query, Snapshot};
-use crate::terms::DocumentValues;
 use rankwise::{Error, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +27,7 @@ pub struct FeatureRows {
 /// The time that features take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureTimes {
-    /// Looking up the words of a query in its candidates, per candidate.
+    /// Looking up the words of a query in its candidates, and reading their numbers, dates and links, per candidate.
     pub lookup: Duration,
     /// Computing all features from that, per candidate.
     pub all: Duration,
@@ -92,8 +91,8 @@ impl FeatureRows {
         let queries = matches.queries().to_vec();
         let mut documents = Vec::new();
         let start = Instant::now();
-        matches.visit(addresses, self.set.needs_positions(), |_, scopes| {
-            documents.push((scopes.to_vec(), DocumentValues::unknown(self.snapshot.schema().fields.len())));
+        matches.visit(addresses, self.set.needs_positions(), |place, scopes| {
+            documents.push((scopes.to_vec(), self.snapshot.values(addresses[place])?));
             Ok(())
         })?;
         total.lookup += start.elapsed();

@@ -23,13 +23,18 @@ pub struct Snippet {
     pub cut_after: bool,
 }
 
-/// Makes the snippets of a query in one field.
+/// Makes the snippets of a query.
 pub struct Snippets {
-    field: String,
+    fields: Vec<InField>,
+    width: usize,
+}
+
+/// What is looked for in one field.
+struct InField {
+    name: String,
     tokenizer: TextAnalyzer,
     /// The terms of the query and how much each is worth.
     values: HashMap<String, Worth>,
-    width: usize,
 }
 
 /// An inverse document frequency as a whole number, so that sums are exact whatever is added and taken away.
@@ -45,6 +50,18 @@ struct Match<'a> {
 impl Snapshot {
     /// Snippets of a field for a query, of `width` characters at most.
     pub fn snippets(&self, query: &Query, field: &str, width: usize) -> Result<Snippets> {
+        Ok(Snippets { fields: vec![self.in_field(query, field)?], width })
+    }
+
+    /// Snippets of any text field but the one that heads a document.
+    pub fn snippets_of_all(&self, query: &Query, width: usize) -> Result<Snippets> {
+        let heading = self.schema().heading();
+        let others = self.schema().words().map(|(_, field)| field.name.as_str());
+        let others = others.filter(|name| Some(*name) != heading);
+        Ok(Snippets { fields: others.map(|name| self.in_field(query, name)).collect::<Result<_>>()?, width })
+    }
+
+    fn in_field(&self, query: &Query, field: &str) -> Result<InField> {
         let number = self.text_field(field)?;
         let terms = Terms::of(query, self)?;
         let mut values = HashMap::new();
@@ -54,7 +71,7 @@ impl Snapshot {
             values.insert(terms.leaves[term.leaves[0]].text.as_ref().to_owned(), (value * 1e6) as Worth);
         }
         let tokenizer = self.text[number].tokenizer.clone();
-        Ok(Snippets { field: field.to_owned(), tokenizer, values, width })
+        Ok(InField { name: field.to_owned(), tokenizer, values })
     }
 }
 
@@ -67,36 +84,55 @@ impl Snippet {
 }
 
 impl Snippets {
-    /// The best part of the field of this document: the one with the most, and rarest, different words of the query. If it
-    /// has none, the field's beginning; if the document lacks the field, an empty snippet.
+    /// The best part of this document: the one with the most, and rarest, different words of the query; of equal ones that
+    /// of the longest field. If no field has any, the beginning of the longest; without text, an empty snippet.
     pub fn of(&self, document: &Document) -> Snippet {
-        let mut best: Option<(Worth, Snippet)> = None;
-        for (_, value) in document.fields.iter().filter(|(name, _)| *name == self.field) {
+        let found = self.fields.iter().filter_map(|field| field.best(document, self.width));
+        let best = found.reduce(|best, other| {
+            let is_better = (other.worth, other.length) > (best.worth, best.length);
+            if is_better { other } else { best }
+        });
+        best.map(|best| best.snippet).unwrap_or_default()
+    }
+}
+
+/// The best part of a field.
+struct Part {
+    worth: Worth,
+    /// Bytes of the text that it is from.
+    length: usize,
+    snippet: Snippet,
+}
+
+impl InField {
+    fn best(&self, document: &Document, width: usize) -> Option<Part> {
+        let mut best: Option<Part> = None;
+        for (_, value) in document.fields.iter().filter(|(name, _)| *name == self.name) {
             let texts = match value {
                 Value::Text(text) => std::slice::from_ref(text),
                 Value::List(texts) => texts,
                 Value::Number(_) => &[],
             };
             for text in texts {
-                let (worth, snippet) = self.of_text(text);
-                if best.as_ref().is_none_or(|(most, _)| worth > *most) {
-                    best = Some((worth, snippet));
+                let (worth, snippet) = self.of_text(text, width);
+                if best.as_ref().is_none_or(|best| worth > best.worth) {
+                    best = Some(Part { worth, length: text.len(), snippet });
                 }
             }
         }
-        best.map(|(_, snippet)| snippet).unwrap_or_default()
+        best
     }
 
     /// The best part of a text, and what it is worth.
-    fn of_text(&self, text: &str) -> (Worth, Snippet) {
+    fn of_text(&self, text: &str, width: usize) -> (Worth, Snippet) {
         let matches = find(text, self.tokenizer.clone(), &self.values);
-        let (worth, chosen) = best_run(text, &matches, self.width);
+        let (worth, chosen) = best_run(text, &matches, width);
         let inside = &matches[chosen];
         let core = match (inside.first(), inside.last()) {
             (Some(first), Some(last)) => first.range.start..last.range.end,
             _ => 0..0,
         };
-        let part = widened(text, core, self.width);
+        let part = widened(text, core, width);
         let shown = |m: &&Match<'_>| part.start <= m.range.start && m.range.end <= part.end;
         let moved = |m: &Match<'_>| m.range.start - part.start..m.range.end - part.start;
         let snippet = Snippet {

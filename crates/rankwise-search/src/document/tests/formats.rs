@@ -6,7 +6,7 @@ use crate::document::{DocumentFormat, DocumentOptions, OnError};
 #[test]
 fn tables_with_quotes_and_line_ends() {
     let text = "id,\"the \"\"title\"\"\",body\r\n1,\"a, \"\"b\"\"\nc\",d\r\n\r\n 2 , e ,\n";
-    let expected = ["1 the \"title\"=\"a, \\\"b\\\"\\nc\" body=\"d\"", "2 the \"title\"=\"e\""];
+    let expected = ["1 the__title_=\"a, \\\"b\\\"\\nc\" body=\"d\"", "2 the__title_=\"e\""];
     assert_eq!(read("x.csv", text.as_bytes()).unwrap(), expected);
     let tabs = "title\tdocno\n5\" disk\t1\n\"a\tb\"\t2\n";
     assert_eq!(read("x.tsv", tabs.as_bytes()).unwrap(), ["1 title=\"5\\\" disk\"", "2 title=\"a\\tb\""]);
@@ -33,6 +33,11 @@ fn a_quote_that_is_not_closed_stops_even_when_skipping() {
     let options = DocumentOptions { on_error: OnError::Skip, ..DocumentOptions::default() };
     let error = open("x.csv", text, &options).err().unwrap().to_string();
     assert_eq!(error, "x.csv:3:3: the quote that opens here is not closed");
+}
+
+#[test]
+fn row_numbers_of_pandas_are_left_out() {
+    assert_eq!(read("x.csv", b",id,title\n0,a,wren\n1,b,\n").unwrap(), ["a title=\"wren\"", "b"]);
 }
 
 #[test]

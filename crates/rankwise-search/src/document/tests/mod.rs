@@ -171,6 +171,27 @@ fn only_wanted_fields_are_kept_and_absent_ones_are_named() {
 }
 
 #[test]
+fn names_that_fields_cannot_have_are_changed() {
+    let text = b"{\"id\": 1, \"Unit Price\": 2}\n{\"id\": 2, \"Unit Price\": 3, \"whole\": 4}\n";
+    let mut documents = open("x.jsonl", text, &DocumentOptions::default()).unwrap();
+    let read: Vec<_> = documents.by_ref().map(|found| shown(&found.unwrap().document)).collect();
+    assert_eq!(read, ["1 Unit_Price=2", "2 Unit_Price=3 field_whole=4"]);
+    assert_eq!(
+        documents.summary().notes(),
+        [
+            "names of fields have letters, digits, `_`, `-` and `.` only, so `Unit Price` is `Unit_Price`, `whole` is `field_whole`"
+        ]
+    );
+    for other in ["Unit_Price", "Unit/Price"] {
+        let text = format!("{{\"id\": 1, \"Unit Price\": 2}}\n{{\"id\": 2, \"{other}\": 3}}\n");
+        let mut documents = open("x.jsonl", text.as_bytes(), &DocumentOptions::default()).unwrap();
+        documents.next().unwrap().unwrap();
+        let error = documents.next().unwrap().unwrap_err().to_string();
+        assert!(error.contains("would both be called `Unit_Price`"), "{error}");
+    }
+}
+
+#[test]
 fn only_the_first_messages_are_kept() {
     let (read, summary) = skipping("x.jsonl", b"{\"id\": 0}\n");
     assert_eq!((read.unwrap().len(), summary.notes()), (1, vec![]));

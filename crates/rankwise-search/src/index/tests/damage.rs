@@ -74,7 +74,7 @@ fn a_damaged_index_is_refused() {
     assert!(refusal(path).contains("meta.json is not text"));
     fs::write(path.join("meta.json"), &good).unwrap();
     fs::write(path.join(".managed.json"), "[").unwrap();
-    assert!(refusal(path).starts_with("cannot open the index PATH: "), "{}", refusal(path));
+    assert!(refusal(path).starts_with("the index PATH is damaged: "), "{}", refusal(path));
     fs::remove_file(path.join(".managed.json")).unwrap();
     for ending in ["idx", "zst"] {
         let files = fs::read_dir(path).unwrap().map(|file| file.unwrap().path());

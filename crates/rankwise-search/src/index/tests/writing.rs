@@ -174,6 +174,39 @@ fn writers_take_turns() {
     assert_eq!(content(&index)["same"].source, "{\"title\":\"round2\"}");
 }
 
+/// The files of tantivy's segments.
+fn segment_files(path: &std::path::Path) -> Vec<std::ffi::OsString> {
+    let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.filter(|name| !name.to_string_lossy().starts_with('.')).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_was_not_committed_takes_no_space() {
+    let (directory, index) = new_index();
+    let mut writer = index.writer(small()).unwrap();
+    writer.add(titled("first", "x")).unwrap();
+    writer.commit().unwrap();
+    let before = segment_files(directory.path());
+    // More than fits in memory, so that some is on the disk before the commit.
+    for number in 0..30 {
+        let words: Vec<String> = (0..100_000).map(|word| format!("w{number}x{word}")).collect();
+        writer.add(titled(&format!("d{number}"), &words.join(" "))).unwrap();
+    }
+    assert!(segment_files(directory.path()).len() > before.len(), "nothing was written yet");
+    // What a process leaves that is killed now.
+    let killed = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(directory.path()).unwrap().map(Result::unwrap) {
+        std::fs::copy(entry.path(), killed.path().join(entry.file_name())).unwrap();
+    }
+    drop(writer);
+    assert_eq!(segment_files(directory.path()), before);
+    drop(Index::open(killed.path()).unwrap().writer(small()).unwrap());
+    assert_eq!(segment_files(killed.path()), before);
+    assert_eq!(content(&Index::open(killed.path()).unwrap()), content(&index));
+}
+
 #[test]
 fn a_view_stays_as_it_is_while_others_write() {
     let (_directory, index) = new_index();
