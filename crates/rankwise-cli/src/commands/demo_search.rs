@@ -14,10 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The query that is shown.
-const SHOWN: &str = "2";
-
-/// How many of its documents.
+/// How many documents of a query are shown.
 const TOP: usize = 5;
 
 const FOLDS: usize = 5;
@@ -55,15 +52,16 @@ pub(super) fn run(directory: &Path, seed: u64, json: bool) -> Result<()> {
         both_rankings(&snapshot, &data, &trial)?
     ))?;
     let (index, model) = (index.display(), directory.join("model.json"));
-    let command = format!("rankwise search {index} lighthouse Wexholm --model {} --explain", model.display());
+    let query = query_text(data.query(trial.typical).id())?;
+    let command = format!("rankwise search {index} {query} --model {} --explain", model.display());
     output::next_command("search the collection with", &command);
     Ok(())
 }
 
-/// The first pages for one query, by BM25 and by a model that was trained without it.
+/// The first pages for a typical query, by BM25 and by a model that was trained without it.
 fn both_rankings(snapshot: &Snapshot, data: &Dataset, trial: &Trial) -> Result<String> {
-    let shown = data.queries().find(|query| query.id() == SHOWN).context("the demo lacks its query")?;
-    let text = demo::queries()?.into_iter().find(|query| query.id == SHOWN).map(|query| query.text);
+    let shown = data.query(trial.typical);
+    let text = query_text(shown.id())?;
     let range = shown.range();
     let ranking = Ranking::by_scores(&trial.scores[range.clone()]);
     let mut rows = table::Columns::new(&["", ">grade", "BM25", ">grade", "learned"]);
@@ -80,9 +78,13 @@ fn both_rankings(snapshot: &Snapshot, data: &Dataset, trial: &Trial) -> Result<S
         let [grade, learned] = cell(ranking.order()[place] as usize)?;
         rows.row([(place + 1).to_string(), bm25_grade, bm25, grade, learned]);
     }
-    Ok(format!(
-        "\"{}\", with the grades of the judgments (3 is best):\n\n{}",
-        text.unwrap_or_default(),
-        rows.render()
-    ))
+    let heading = format!(
+        "\"{text}\", a query that gains as much as queries do on average, with the grades of the judgments (3 is best):"
+    );
+    Ok(format!("{}\n\n{}", table::wrap(&heading), rows.render()))
+}
+
+fn query_text(id: &str) -> Result<String> {
+    let named = demo::queries()?.into_iter().find(|query| query.id == id);
+    Ok(named.context("the demo lacks its query")?.text)
 }

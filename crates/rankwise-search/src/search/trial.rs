@@ -2,7 +2,7 @@
 
 use rankwise::data::Dataset;
 use rankwise::experiment::{Comparison, ComparisonOptions, CrossFold, cross_validate};
-use rankwise::metrics::{Conventions, evaluate, parse_list};
+use rankwise::metrics::{Conventions, Evaluation, evaluate, parse_list};
 use rankwise::recipe::Trainer;
 use rankwise::watch::Stop;
 use rankwise::{Error, Result};
@@ -15,6 +15,8 @@ pub struct Trial {
     /// The scores of all candidates by models that were trained without their queries. Those of different folds are on
     /// different scales.
     pub scores: Vec<f64>,
+    /// The number of the query on which the learner gains about as much, by the first metric, as it does on average.
+    pub typical: usize,
 }
 
 /// Compares a learner with the order of BM25 by cross-validation over folds of queries. The data are the candidates of
@@ -47,5 +49,17 @@ pub fn against_bm25(
     let evaluations = [evaluate(data, &bm25, &metrics)?, evaluate(data, &scores, &metrics)?];
     let names = ["BM25".to_owned(), trainer.learner().to_owned()];
     let options = ComparisonOptions { baseline: Some(0), seed, ..ComparisonOptions::default() };
-    Ok(Trial { comparisons: Comparison::by_metric(&names, &evaluations, &options)?, scores })
+    let comparisons = Comparison::by_metric(&names, &evaluations, &options)?;
+    Ok(Trial { comparisons, scores, typical: typical(&evaluations) })
+}
+
+/// The query whose difference by the first metric is nearest to the mean difference, the first of equal ones.
+fn typical([bm25, learned]: &[Evaluation; 2]) -> usize {
+    let difference = |(query, (a, b)): (usize, (&Option<f64>, &Option<f64>))| Some((query, (*b)? - (*a)?));
+    let pairs = bm25.values[0].iter().zip(&learned.values[0]).enumerate();
+    let differences: Vec<(usize, f64)> = pairs.filter_map(difference).collect();
+    let mean = differences.iter().map(|(_, gain)| gain).sum::<f64>() / differences.len() as f64;
+    let nearest =
+        differences.into_iter().min_by(|(_, a), (_, b)| (a - mean).abs().total_cmp(&(b - mean).abs()));
+    nearest.map_or(0, |(query, _)| query)
 }
