@@ -116,8 +116,9 @@ async function run(view) {
   }
 }
 
-const search = ({ q, k }, model, signal) =>
-  request(`search${query({ q, k, model: model || null, user: visitor(), explain: 1, snippets: 1 })}`, { signal });
+/** Lists side by side are compared, not used: what is clicked there says nothing about either model, so they are not logged. */
+const search = ({ q, k, b }, model, signal) =>
+  request(`search${query({ q, k, model: model || null, user: visitor(), explain: 1, snippets: 1, log: b === "" ? null : 0 })}`, { signal });
 
 async function drawEmpty(view) {
   view.status.textContent = "Type what you are looking for.";
