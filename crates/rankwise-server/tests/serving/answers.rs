@@ -283,6 +283,8 @@ fn a_server_without_an_index_scores_and_does_not_search() {
     problem(&client.post("/rank", &json!({ "query": "a", "ids": ["a"] })), 404, "no index");
     assert_eq!(client.get("/ready").json()["documents"], Value::Null);
     let empty = Running::start(settings());
+    problem(&empty.client().get("/ready"), 503, "no model yet");
+    assert_eq!(empty.client().get("/health").status, 200);
     problem(&empty.client().post("/score", &json!({ "rows": [[1]] })), 404, "no model yet");
 }
 

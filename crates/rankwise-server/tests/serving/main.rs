@@ -3,6 +3,7 @@
 mod answers;
 mod client;
 mod events;
+mod index;
 mod judging;
 mod limits;
 mod models;
