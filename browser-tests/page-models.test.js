@@ -55,6 +55,7 @@ withServer("models that are equal are called equal", ["--model", "twin={trees.js
   await judged(server, "astral", 3);
   await leaderboard(page, server);
   await page.getByText("No model is better than another by NDCG@10: 0.0000.").waitFor();
+  await page.getByText(/Only \d+ % of the documents in the top 10 of the models are judged/).waitFor();
   assert.equal(await page.getByText("best", { exact: true }).count(), 0);
   assert.equal(await page.locator(".queries strong").count(), 0);
   const { hits } = await api(server, "search", { q: "lighthouse Wexholm", model: "trees", log: 0 });
@@ -69,6 +70,19 @@ withServer("models that are equal are called equal", ["--model", "twin={trees.js
   assert.equal(await page.getByText("best", { exact: true }).count(), 0);
 });
 
+withServer("on a phone, headings have one line, and options of the command line are not broken", [], async (page, server) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await judged(server, "astral", 3);
+  await leaderboard(page, server);
+  const lines = await page.locator(".board thead").evaluate((head) => head.offsetHeight / Number.parseFloat(getComputedStyle(head).lineHeight));
+  assert.ok(lines < 2, `the heading has the height of ${lines} lines`);
+  await api(server, "search", { q: "lighthouse" });
+  await page.goto(`${server.address}/#live`);
+  const option = page.getByText("--interleave A,B");
+  await option.waitFor();
+  assert.equal(await option.evaluate((code) => code.getClientRects().length), 1);
+});
+
 withServer("lists side by side are no searches of a user", [], async (page, server) => {
   await page.goto(`${server.address}/#search?q=lighthouse&a=trees&b=linear`);
   await page.locator(".lists.two .hit .title").first().click();
@@ -80,7 +94,8 @@ withServer("lists side by side are no searches of a user", [], async (page, serv
 
 withServer("a document that an interleaved list lacks is explained by both models", ["--interleave", "trees,bm25"], async (page, server) => {
   await page.goto(`${server.address}/#search?q=lighthouse&k=5`);
-  await page.getByText("documents, ranked by trees+bm25.").waitFor();
+  await page.getByText("documents, ranked by trees+bm25. The two rankings are interleaved").waitFor();
+  assert.match(await page.textContent(".listhead"), /trees@1 and bm25, /);
   const shown = await page.locator(".hit").evaluateAll((hits) => hits.map((hit) => hit.dataset.id));
   const lists = await Promise.all(["trees", "bm25"].map((model) => api(server, "search", { q: "lighthouse", k: 5, model, log: 0 })));
   const missing = lists.flatMap(({ hits }) => hits.map(({ id }) => id)).find((id) => !shown.includes(id));

@@ -105,9 +105,11 @@ function queryByQuery(queries, models, main, all) {
 
 /** What keeps the numbers from being taken at their word. */
 function warnings(models, queries) {
-  const least = Math.min(...models.map(({ judged_at_10: judged }) => judged));
+  const judged = models.map((model) => model.judged_at_10);
+  const [least, most] = [Math.min(...judged), Math.max(...judged)];
   return [
     queries < 2 && sentence("Confidence intervals need at least two queries."),
-    least < 0.9 && sentence("Models with fewer judged documents in their top 10 are at a disadvantage."),
+    least < 0.9 && sentence(least < most ? "Models with fewer judged documents in their top 10 are at a disadvantage."
+      : `Only ${formatPercent(least, 0)} of the documents in the top 10 of the models are judged; more judgments may change the order.`),
   ].filter(Boolean);
 }
