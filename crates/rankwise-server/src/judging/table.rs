@@ -102,34 +102,38 @@ pub(super) fn prepare(path: &Path) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// Rejects rows that were changed or damaged after they were written. Returns how many rows are of people, if any are.
+/// Rejects rows that were changed or damaged after they were written. Returns a note on rows of people, if there are any.
 pub(super) fn check(path: &Path, table: &[u8]) -> Result<Option<String>> {
-    let (mut of_people, mut broken, mut first) = (0, 0, 0);
-    for (line, row) in rows(table) {
+    let (mut of_people, mut broken) = (0, Vec::new());
+    for (line, row) in rows(table).filter(|(_, row)| !row.trim_ascii().is_empty()) {
         match seal_of(row) {
             Seal::Intact => {}
-            Seal::Absent => of_people += usize::from(!row.trim_ascii().is_empty()),
-            Seal::Broken => {
-                broken += 1;
-                first = if broken == 1 { line } else { first };
-            }
+            Seal::Absent => of_people += 1,
+            Seal::Broken => broken.push(line),
         }
     }
-    if broken > 0 {
-        let rows = if broken == 1 { "1 row does" } else { &format!("{broken} rows do") };
-        return Err(Error::data(format!(
-            "{}, line {first}: {rows} not fit their checksums, so somebody has changed them or the disk has damaged them; this is \
-             the first. If they are right as they are, clear their cells in the column `check`, or remove the column; it \
-             will be written again. Otherwise correct or remove them",
-            path.display()
-        )));
+    if let Some((first, others)) = broken.split_first() {
+        return Err(broken_row(path, *first, others.len()));
     }
-    let rows = if of_people == 1 {
-        "1 row without a checksum was"
-    } else {
-        &format!("{of_people} rows without a checksum were")
+    let rows = match of_people {
+        1 => "1 row without a checksum was",
+        _ => &format!("{of_people} rows without a checksum were"),
     };
     Ok((of_people > 0).then(|| format!("{}: {rows} added by hand, and counted", path.display())))
+}
+
+fn broken_row(path: &Path, line: usize, others: usize) -> Error {
+    let others = match others {
+        0 => String::new(),
+        1 => ", and neither does another one".to_owned(),
+        _ => format!(", and neither do {others} others"),
+    };
+    Error::data(format!(
+        "{}, line {line}: the row does not fit its checksum{others}; a person or a program has changed it, or the disk has \
+         damaged it. If it is right, clear its cell in the column `check`; if the whole table is right, remove that column, and \
+         it will be written again. If it is not right, correct the row and clear the cell, or remove the row",
+        path.display()
+    ))
 }
 
 /// The rows of a table with the numbers of their first lines. A row goes on in the next line within quotes.
@@ -182,8 +186,13 @@ mod tests {
         assert!(note.contains("1 row without a checksum"), "{note}");
         let changed = row(1.0).replace(",1,", ",3,");
         let error = checked(&table(&[&row(1.0), by_hand, &changed, &row(2.0)])).unwrap_err().to_string();
-        assert!(error.contains("j.csv, line 6: 1 row does not fit"), "{error}");
+        assert!(error.contains("j.csv, line 6: the row does not fit its checksum; a person"), "{error}");
         let error = checked(&table(&[&changed, &row(2.0), &changed])).unwrap_err().to_string();
-        assert!(error.contains("line 2: 2 rows do not") && error.contains("column `check`"), "{error}");
+        assert!(
+            error.contains("line 2: ")
+                && error.contains("neither does another one")
+                && error.contains("column `check`"),
+            "{error}"
+        );
     }
 }

@@ -192,9 +192,12 @@ fn a_table_that_was_edited_is_counted_or_refused_but_not_cut() {
         assert_eq!(std::fs::read_to_string(files.judgments()).unwrap(), text);
     };
     // A program has written all times in its own way; a person has corrected the last grade.
-    refused(&written.replace('T', " ").replace('Z', ""), "line 2: 3 rows do not fit");
+    refused(
+        &written.replace('T', " ").replace('Z', ""),
+        "line 2: the row does not fit its checksum, and neither do 2 others",
+    );
     let corrected = written.replace("eve,3", "eve,0");
-    refused(&corrected, "line 4: 1 row does not fit");
+    refused(&corrected, "line 4: the row does not fit its checksum;");
     // The ways out that the sentence names: no checksum for the row, or for none.
     let blank = |line: &str| format!("{},\n", line.rsplit_once(',').unwrap().0);
     let lines: Vec<&str> = corrected.lines().collect();
