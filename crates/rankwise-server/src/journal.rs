@@ -67,8 +67,15 @@ impl Journal {
         let (file, lines) = opening::open(path, tail, form, &mut notes)?;
         let (sender, receiver) = sync_channel(WAITING);
         let failing = Arc::new(AtomicBool::new(false));
-        let writer =
-            Writer { file, path: path.to_owned(), form, failing: Arc::clone(&failing), broken: None };
+        let metadata = file.metadata().map_err(|error| Error::io("read", path, error))?;
+        let writer = Writer {
+            file,
+            path: path.to_owned(),
+            form,
+            length: metadata.len(),
+            failing: Arc::clone(&failing),
+            broken: None,
+        };
         let thread =
             std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(&receiver));
         let thread = thread.map_err(|error| Error::io("start a thread that writes", path, error))?;
@@ -120,6 +127,8 @@ struct Writer {
     file: File,
     path: PathBuf,
     form: Form,
+    /// How long a file that does not rotate was when it was written to last.
+    length: u64,
     failing: Arc<AtomicBool>,
     /// Why nothing can be written any more.
     broken: Option<String>,
@@ -147,8 +156,10 @@ impl Writer {
 
     /// Appends all of the text, or nothing.
     fn write(&mut self, text: &[u8], sync: bool) -> Written {
-        if self.was_moved() {
-            self.begin_again()?;
+        match (self.form.rotates, self.was_moved()) {
+            (true, false) => {}
+            (true, true) => self.begin_again()?,
+            (false, moved) => self.check_untouched(moved)?,
         }
         if let Some(why) = &self.broken {
             return Err(NotWritten(why.clone()));
@@ -157,6 +168,7 @@ impl Writer {
         let written =
             before.and_then(|length| self.file.write_all(text).inspect_err(|_| self.cut_back(length)));
         written.map_err(|error| self.not_written("write to", &error))?;
+        self.length += text.len() as u64;
         if sync && let Err(error) = self.file.sync_data() {
             // What the system could not put on the disk it may have forgotten: another attempt could seem to succeed.
             let failure = self.not_written("put on the disk what was written to", &error);
@@ -184,15 +196,22 @@ impl Writer {
         false
     }
 
+    /// Rejects a file that somebody else has moved or written to: what is appended to an unfinished line would be lost.
+    fn check_untouched(&self, moved: bool) -> Written {
+        let length =
+            self.file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        match moved || length.is_some_and(|length| length != self.length) {
+            false => Ok(()),
+            true => Err(NotWritten(format!(
+                "{} was changed, moved, removed or replaced by somebody else while the server was running; start the server \
+                 again, so that it reads and continues the file that is there now",
+                self.path.display()
+            ))),
+        }
+    }
+
     /// Goes on with the file that stands in the place of the one that was moved away, which begins empty if there is none.
     fn begin_again(&mut self) -> Written {
-        if !self.form.rotates {
-            return Err(NotWritten(format!(
-                "{} was moved, removed or replaced by another file while the server was running; start the server again, so \
-                 that it reads and continues the file that is there now",
-                self.path.display()
-            )));
-        }
         // Clicks on lists that are in the old file may be acknowledged from now on.
         self.file.sync_data().map_err(|error| self.not_written("put on the disk what was in", &error))?;
         let opened = opening::open(&self.path, MOST_READ_AGAIN, self.form, &mut Vec::new());

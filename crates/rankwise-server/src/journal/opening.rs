@@ -18,7 +18,8 @@ pub(crate) struct Form {
     pub(crate) begins: fn(&[u8]) -> bool,
     /// Whether a last line lacks nothing but its end.
     pub(crate) is_whole: fn(&[u8]) -> bool,
-    /// Whether another file is begun when somebody moves this one away. Otherwise nothing more is written.
+    /// Whether another file is begun when somebody moves this one away. Otherwise nothing more is written once somebody else
+    /// has moved or changed it.
     pub(crate) rotates: bool,
 }
 

@@ -174,17 +174,22 @@ fn a_file_that_is_moved_away_is_followed_by_another() {
 /// What is acknowledged is in the file that has the name.
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_to_a_file_that_was_replaced_unless_it_rotates() {
+fn nothing_is_written_to_a_file_that_others_have_replaced_or_changed_unless_it_rotates() {
     let directory = tempfile::tempdir().unwrap();
     let (path, moved) = (directory.path().join("table"), directory.path().join("moved"));
     let Opened { journal, .. } = Journal::open(&path, 1 << 20, Form { rotates: false, ..FORM }).unwrap();
     assert_eq!(append(&journal, line(1)), Ok(()));
     std::fs::rename(&path, &moved).unwrap();
     let refused = |journal: &Journal| append(journal, line(2)).unwrap_err().0;
-    assert!(refused(&journal).contains("moved, removed or replaced"), "it is gone");
+    assert!(refused(&journal).contains("removed or replaced by somebody else"), "it is gone");
     std::fs::write(&path, line(3)).unwrap();
     assert!(refused(&journal).contains("start the server again"), "another one is there");
     std::fs::rename(&moved, &path).unwrap();
     assert_eq!(append(&journal, line(4)), Ok(()), "it is there again");
     assert_eq!(std::fs::read(&path).unwrap(), [line(1), line(4)].concat());
+    // Without the end of the line, ours would become a part of it.
+    std::fs::write(&path, [line(1), line(5)].concat().trim_ascii_end()).unwrap();
+    assert!(refused(&journal).contains("was changed"), "it is shorter");
+    std::fs::write(&path, [line(1), line(5)].concat()).unwrap();
+    assert_eq!(append(&journal, line(6)), Ok(()));
 }
