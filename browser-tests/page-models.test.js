@@ -92,6 +92,18 @@ withServer("lists side by side are no searches of a user", [], async (page, serv
   assert.deepEqual((await api(server, "live")).rankers.map(({ ranker, sessions }) => [ranker, sessions]), [["trees@1", 1]]);
 });
 
+withServer("documents that BM25 alone has placed are not said to be of a model", ["--depth", "3"], async (page, server) => {
+  await page.goto(`${server.address}/#search?q=lighthouse&a=trees&k=5`);
+  await page.getByText("documents, ranked by trees.").waitFor();
+  const below = await page.locator(".hit").evaluateAll((hits) => hits.map((hit) => hit.textContent.includes("below the depth of the model")));
+  assert.deepEqual(below, [false, false, false, true, true]);
+  await page.locator(".hit").nth(3).getByText("Why is it here?").click();
+  await page.getByText("BM25 alone gives this document its place").waitFor();
+  await page.getByLabel("Model").selectOption("bm25");
+  await page.getByText("documents, ranked by bm25.").waitFor();
+  assert.equal(await page.getByText("below the depth of the model").count(), 0);
+});
+
 withServer("a document that an interleaved list lacks is explained by both models", ["--interleave", "trees,bm25"], async (page, server) => {
   await page.goto(`${server.address}/#search?q=lighthouse&k=5`);
   await page.getByText("documents, ranked by trees+bm25. The two rankings are interleaved").waitFor();

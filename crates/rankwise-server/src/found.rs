@@ -83,10 +83,15 @@ pub(crate) fn snippet_as_json(snippet: &Snippet) -> Value {
     })
 }
 
-/// What a score is made of.
+/// What a score is made of. There is no base where it is not a sum over features.
 pub(crate) fn explained_as_json(explained: &Explained) -> Value {
     let features: Vec<Value> = explained.features.iter().map(ExplainedFeature::to_json).collect();
-    json!({ "base": explained.base, "base_name": explained.base_name, "features": features })
+    let is_sum = explained.features.iter().any(|feature| feature.contribution.is_some());
+    json!({
+        "base": is_sum.then_some(explained.base),
+        "base_name": is_sum.then_some(explained.base_name),
+        "features": features,
+    })
 }
 
 /// Why a document is not among the first, in numbers and in a sentence.

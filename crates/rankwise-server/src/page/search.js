@@ -3,7 +3,7 @@
 import { address, go } from "./address.js";
 import { asSentence, query, request, visitor } from "./api.js";
 import { alertBox, counted, element, field, picker, sentence } from "./dom.js";
-import { hitItem } from "./hit.js";
+import { hitItem, isInterleaved } from "./hit.js";
 
 export const title = "Search";
 
@@ -157,9 +157,6 @@ function summary({ q }, lists) {
   if (added + moved === 0 && a.hits.length === b.hits.length) return `Both models show the same ${found(b)} in the same order.`;
   return `Compared with ${a.model}, ${moved} of the ${counted(b.hits.length, "document")} of ${b.model} moved and ${added} ${added === 1 ? "is" : "are"} new.`;
 }
-
-/** Names of models have no plus sign: it joins those of which the rankings are interleaved. */
-const isInterleaved = ({ ranker }) => ranker.includes("+");
 
 const rankedBy = (list) => `${found(list)}, ranked by ${list.model}.`
   + (isInterleaved(list) ? " The two rankings are interleaved; each score is that of the model that chose the document." : "");

@@ -17,7 +17,7 @@ export function whyHere(hit) {
 
 function explanation({ explain, score, bm25 }) {
   if (!explain) {
-    return [sentence(`BM25 alone orders this list; the score is ${formatValue(bm25)}. Each word of the query adds to it:`
+    return [sentence(`BM25 alone gives this document its place; the score is ${formatValue(bm25)}. Each word of the query adds to it:`
       + " more if the word is rare in the collection or frequent in the document, less if the document is long.")];
   }
   if (explain.features.every(({ contribution }) => contribution === null)) return valuesOnly(explain.features);
