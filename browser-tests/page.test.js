@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { launch } from "./browser.js";
 import { ADMIN, HOSTILE, JUDGE, serve } from "./server.js";
-import { openIn, overflow, press, signIn, taskShown, visit } from "./served.js";
+import { api, openIn, overflow, press, quoted, signIn, taskShown, visit } from "./served.js";
 
 const VIEWS = ["search", "judge", "leaderboard", "live", "models"];
 const PHONE = { viewport: { width: 360, height: 740 } };
@@ -48,16 +48,9 @@ function onOwnServer(name, extra, steps) {
   });
 }
 
-async function api(from, name, parameters = {}, options = {}) {
-  const response = await fetch(`${from.address}/v1/${name}?${new URLSearchParams(parameters)}`, options);
-  assert.ok(response.ok, `${name}: ${response.status}`);
-  return response.json();
-}
-
 const searched = (parameters) => api(server, "search", { k: 10, ...parameters });
 const judgmentsOf = (from) => api(from, "judgments", {}, { headers: { authorization: `Bearer ${JUDGE}` } });
 const idsShown = (page, list = 0) => page.locator(".list").nth(list).locator(".hit").evaluateAll((hits) => hits.map((hit) => hit.dataset.id));
-const quoted = (sentence) => sentence.replace(/`([^`]*)`/g, "“$1”");
 const idsOf = ({ hits }) => hits.map(({ id }) => id);
 
 async function type(page, text) {

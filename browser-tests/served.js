@@ -1,10 +1,21 @@
 // A browser that notes whatever goes wrong on the page of a server.
+import assert from "node:assert/strict";
 
 /** What is never allowed to happen is gathered in `page.problems`; `page.expect(pattern)` allows console errors like it. */
 export async function visit(browser, address, { hash = "", ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light", ...options });
   return openIn(context, address, hash);
 }
+
+/** What the server answers without the page. */
+export async function api(from, name, parameters = {}, options = {}) {
+  const response = await fetch(`${from.address}/v1/${name}?${new URLSearchParams(parameters)}`, options);
+  assert.ok(response.ok, `${name}: ${response.status}`);
+  return response.json();
+}
+
+/** A sentence of the server as the page writes it. */
+export const quoted = (sentence) => sentence.replace(/`([^`]*)`/g, "“$1”");
 
 /** Another tab of the same browser. */
 export async function openIn(context, address, hash = "") {

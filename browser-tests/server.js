@@ -37,11 +37,12 @@ async function prepare() {
     "--set", "small", "-o", file("train.txt"));
   run("train", "lambda-mart", "--train", file("train.txt"), "--set", "iterations=30", "-o", file("trees.json"));
   run("train", "regression", "--scorer", "linear", "--train", file("train.txt"), "-o", file("linear.json"));
+  run("train", "list-net", "--scorer", "network", "--train", file("train.txt"), "--set", "epochs=3", "-o", file("network.json"));
   await writeFile(file("done"), "");
   return file;
 }
 
-/** Starts a server. Returns its address, its directory and what ends it; `extra` are further parameters. */
+/** Starts a server. Returns its address, its directory and what ends it; `extra` are further parameters, in which `{NAME}` is a prepared file. */
 export async function serve(extra = []) {
   const file = await prepare();
   const directory = await mkdtemp(path.join(PREPARED, "run-"));
@@ -53,7 +54,8 @@ export async function serve(extra = []) {
     "--log", own("clicks.jsonl"), "--judgments", own("judgments.csv"), "--queries", own("queries.tsv"), "--pool", "3",
     "--token-file", own("admin"), "--judge-token-file", own("judges"),
     // The server is built for debugging, and the machine may be busy with other tests.
-    "--deadline-ms", "20000", "--listen", "127.0.0.1:0", ...extra];
+    "--deadline-ms", "20000", "--listen", "127.0.0.1:0",
+    ...extra.map((text) => text.replace(/\{(.*)\}/, (_, name) => file(name)))];
   const child = spawn(RANKWISE, parameters, { stdio: ["ignore", "pipe", "pipe"] });
   const address = await listening(child);
   const stop = () => new Promise((done) => { child.once("exit", done); child.kill("SIGTERM"); });

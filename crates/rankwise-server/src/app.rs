@@ -1,6 +1,6 @@
 //! All that requests share.
 
-use crate::catalogue::{Models, Searchable};
+use crate::catalogue::{Catalogue, Models, Searchable};
 use crate::counters::{Counters, RouteCounters, count};
 use crate::judging::Judging;
 use crate::pool::Pool;
@@ -51,6 +51,7 @@ impl App {
         let store = settings.model_store.as_deref().map(Store::open).transpose()?;
         let models = Models::new(searchable(&settings)?, store)?;
         let mut notes = models.begin(&settings)?;
+        notes.extend(check_served(&settings, &models.now())?);
         traffic::check(&settings, &models.now())?;
         let clicks =
             settings.log.as_ref().map(|path| ClickLog::open(path, settings.durability)).transpose()?;
@@ -147,6 +148,7 @@ impl App {
 }
 
 fn check(settings: &Settings) -> Result<()> {
+    check_different(settings)?;
     for (name, value) in [
         ("threads", settings.threads),
         ("max_body", settings.max_body),
@@ -168,16 +170,54 @@ fn check(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
+/// Rejects names and files that are given for two things.
+fn check_different(settings: &Settings) -> Result<()> {
+    let names = || settings.models.iter().map(|(name, _)| name);
+    if let Some((_, name)) =
+        names().enumerate().find(|(at, name)| names().take(*at).any(|other| other == *name))
+    {
+        return Err(Error::parameter(format!(
+            "two models are called `{name}`; every model needs a name of its own"
+        )));
+    }
+    match (&settings.log, &settings.judgments) {
+        (Some(log), Some(judgments)) if is_same_file(log, judgments) => Err(Error::parameter(format!(
+            "{} is to be the log of clicks and the file of judgments; they need a file each",
+            log.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether two paths name one file, which may not exist yet.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+            Some(directory.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    one == other || (whole(one).is_some() && whole(one) == whole(other))
+}
+
+/// Rejects a server that could never answer anything. Returns what an operator should know.
+fn check_served(settings: &Settings, catalogue: &Catalogue) -> Result<Option<String>> {
+    if catalogue.all().next().is_none() && settings.admin_tokens.is_empty() {
+        return Err(Error::parameter(
+            "there is nothing to serve: give the server an index, a model, or a token file, with which models can be sent",
+        ));
+    }
+    let is_empty = catalogue.index.as_ref().is_some_and(|index| index.snapshot.is_empty());
+    let index = settings.index.as_ref().filter(|_| is_empty);
+    Ok(index.map(|index| format!("the index {} has no documents yet", index.display())))
+}
+
 fn searchable(settings: &Settings) -> Result<Option<Searchable>> {
     let Settings { index: Some(path), retrieval, .. } = settings else { return Ok(None) };
     Ok(Some(Searchable { snapshot: Arc::new(newest(path)?), retrieval: retrieval.clone() }))
 }
 
-/// The last commit of an index, which has documents.
+/// The last commit of an index.
 fn newest(path: &Path) -> Result<Snapshot> {
-    let snapshot = Index::open(path)?.snapshot()?;
-    match snapshot.is_empty() {
-        true => Err(Error::data(format!("the index {} has no documents", path.display()))),
-        false => Ok(snapshot),
-    }
+    Index::open(path)?.snapshot()
 }

@@ -178,10 +178,11 @@ impl Parameters {
         }
     }
 
-    /// Whether a parameter is `1` or `true`.
-    pub(crate) fn flag(&mut self, name: &'static str) -> Answer<bool> {
+    /// Whether a parameter is `1` or `true`, or something else if it is not given.
+    pub(crate) fn flag(&mut self, name: &'static str, or: bool) -> Answer<bool> {
         match self.take(name).as_deref() {
-            None | Some("0" | "false") => Ok(false),
+            None => Ok(or),
+            Some("0" | "false") => Ok(false),
             Some("1" | "true") => Ok(true),
             Some(other) => {
                 Err(Problem::bad_request(format!("the parameter `{name}` is `{other}`; it must be 0 or 1")))
@@ -252,8 +253,9 @@ mod tests {
 
     #[test]
     fn unknown_parameters_are_refused() {
-        let mut parameters = Parameters::parse("limit=3&explain=1&modle=x").unwrap();
-        assert!(parameters.flag("explain").unwrap());
+        let mut parameters = Parameters::parse("limit=3&explain=1&log=0&modle=x").unwrap();
+        assert!(parameters.flag("explain", false).unwrap() && parameters.flag("other", true).unwrap());
+        assert!(!parameters.flag("log", true).unwrap() && !parameters.flag("another", false).unwrap());
         assert_eq!(parameters.number("limit", 10).unwrap(), 3);
         assert_eq!(parameters.take("model"), None);
         let problem = parameters.end().unwrap_err();

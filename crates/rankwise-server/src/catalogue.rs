@@ -145,7 +145,7 @@ impl Models {
     }
 
     /// Reads and checks a model file and lets it serve as the next version of `name`. Requests are answered by the version
-    /// before until it is ready.
+    /// before until it is ready. The first model of all is the default.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> Answer<Arc<Served>> {
         check_name(name)?;
         let ranker = Arc::new(load(bytes)?);
@@ -169,6 +169,7 @@ impl Models {
             catalogue.last.insert(name.to_owned(), version);
             let versions = Versions { current: Arc::clone(&current), earlier };
             catalogue.models.insert(name.to_owned(), versions);
+            catalogue.default.get_or_insert_with(|| name.to_owned());
             Ok(current)
         })
     }

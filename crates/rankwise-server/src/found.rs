@@ -79,10 +79,15 @@ pub(crate) fn snippet_as_json(snippet: &Snippet) -> Value {
     })
 }
 
-/// What a score is made of.
+/// What a score is made of. There is no base where it is not a sum over features.
 pub(crate) fn explained_as_json(explained: &Explained) -> Value {
     let features: Vec<Value> = explained.features.iter().map(ExplainedFeature::to_json).collect();
-    json!({ "base": explained.base, "base_name": explained.base_name, "features": features })
+    let is_sum = explained.features.iter().any(|feature| feature.contribution.is_some());
+    json!({
+        "base": is_sum.then_some(explained.base),
+        "base_name": is_sum.then_some(explained.base_name),
+        "features": features,
+    })
 }
 
 /// Why a document is not among the first, in numbers and in a sentence.
@@ -91,4 +96,27 @@ pub(crate) fn why_not_as_json(why: &WhyNot, id: &str, k: usize) -> Value {
     value["id"] = id.into();
     value["sentence"] = why.in_words(id, k).into();
     value
+}
+
+/// Why a document is not in a list that is made from the rankings of two models: what each of them says.
+pub(crate) fn why_in_neither(of_models: [(&String, WhyNot); 2], id: &str, k: usize) -> Value {
+    let [(_, first), (_, second)] = &of_models;
+    if first == second && matches!(first, WhyNot::NotInIndex | WhyNot::NoMatch) {
+        return why_not_as_json(first, id, k);
+    }
+    let mut sentence = format!("`{id}` is not in the list, which is made from the rankings of two models.");
+    let mut models = Map::new();
+    for (name, why) in of_models {
+        let mut of_model = why_not_as_json(&why, id, k);
+        if let WhyNot::Shown(rank) = why {
+            of_model["reason"] = "other-model".into();
+            of_model["sentence"] = format!(
+                "`{id}` is at rank {rank}, and documents of the other model have taken the places before that."
+            )
+            .into();
+        }
+        sentence += &format!(" `{name}`: {}", of_model["sentence"].as_str().unwrap_or_default());
+        models.insert(name.clone(), of_model);
+    }
+    json!({ "id": id, "reason": "interleaved", "sentence": sentence, "models": models })
 }

@@ -9,8 +9,11 @@ use axum::http::header::HOST;
 use axum::http::request::Parts;
 use std::net::{IpAddr, SocketAddr};
 
-/// Rejects requests for another host if `listen` can be reached from this machine only.
+/// Rejects requests for several hosts, and those for another host if `listen` can be reached from this machine only.
 pub(crate) fn check(listen: SocketAddr, head: &Parts) -> Answer<()> {
+    if head.headers.get_all(HOST).iter().count() > 1 {
+        return Err(Problem::bad_request("the request has several `Host` headers; it must have one"));
+    }
     let host = head.uri.authority().map(|authority| authority.as_str());
     let host = host.or_else(|| head.headers.get(HOST)?.to_str().ok());
     match host {

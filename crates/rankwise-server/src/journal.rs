@@ -4,9 +4,13 @@
 //! them needs that, and then tells those who wait. What could not be written is cut off again, so that the next line begins
 //! where a line ends.
 
+mod opening;
+
+pub(crate) use opening::{Form, beside};
+
 use rankwise::{Error, Result};
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -56,25 +60,25 @@ pub(crate) struct Opened {
 }
 
 impl Journal {
-    /// Opens a file for appending, and reads its last `tail` bytes. A line that was not written completely is cut off:
-    /// one without an end, or a last line that `is_broken`. If somebody moves the file away later, a journal that
-    /// `rotates` begins another one in its place; others go on with the file that was moved.
-    pub(crate) fn open(
-        path: &Path,
-        tail: u64,
-        is_broken: fn(&[u8]) -> bool,
-        rotates: bool,
-    ) -> Result<Opened> {
+    /// Opens a file for appending, and reads its last `tail` bytes. What was not written completely is cut off and kept
+    /// beside the file.
+    pub(crate) fn open(path: &Path, tail: u64, form: Form) -> Result<Opened> {
         let mut notes = Vec::new();
-        let (file, lines) = open_file(path, tail, is_broken, &mut notes)?;
+        let (file, lines) = opening::open(path, tail, form, &mut notes)?;
         let (sender, receiver) = sync_channel(WAITING);
         let failing = Arc::new(AtomicBool::new(false));
-        let (path, failing_too) = (path.to_owned(), Arc::clone(&failing));
-        let writer =
-            Writer { file, path: path.clone(), is_broken, rotates, failing: failing_too, broken: None };
+        let metadata = file.metadata().map_err(|error| Error::io("read", path, error))?;
+        let writer = Writer {
+            file,
+            path: path.to_owned(),
+            form,
+            length: metadata.len(),
+            failing: Arc::clone(&failing),
+            broken: None,
+        };
         let thread =
             std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run(&receiver));
-        let thread = thread.map_err(|error| Error::io("start a thread that writes", &path, error))?;
+        let thread = thread.map_err(|error| Error::io("start a thread that writes", path, error))?;
         let journal = Journal { sender: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)), failing };
         Ok(Opened { journal, lines, notes })
     }
@@ -118,85 +122,13 @@ impl Drop for Journal {
     }
 }
 
-/// A file that nobody else writes to, and its last lines.
-fn open_file(
-    path: &Path,
-    tail: u64,
-    is_broken: fn(&[u8]) -> bool,
-    notes: &mut Vec<String>,
-) -> Result<(File, Vec<u8>)> {
-    let open = OpenOptions::new().read(true).append(true).create(true).open(path);
-    let mut file = open.map_err(|error| Error::io("open", path, error))?;
-    if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
-        return Err(Error::parameter(format!(
-            "another server writes to {}; every server needs a file of its own",
-            path.display()
-        )));
-    }
-    let lines = whole_lines(&mut file, path, tail, is_broken, notes)
-        .map_err(|error| Error::io("read", path, error))?;
-    // A new file is not lost with the machine once its directory is on the disk.
-    if lines.is_empty()
-        && let Some(Ok(directory)) = path.parent().map(File::open)
-    {
-        let _ = directory.sync_all();
-    }
-    Ok((file, lines))
-}
-
-/// The last lines of a file, after cutting off what was not written completely. The file ends with the last line.
-fn whole_lines(
-    file: &mut File,
-    path: &Path,
-    tail: u64,
-    is_broken: fn(&[u8]) -> bool,
-    notes: &mut Vec<String>,
-) -> io::Result<Vec<u8>> {
-    if !file.metadata()?.is_file() {
-        return Ok(Vec::new());
-    }
-    let length = file.seek(SeekFrom::End(0))?;
-    let start = length.saturating_sub(tail);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    let mut end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    if end == 0 && start > 0 {
-        return Err(io::Error::new(
-            ErrorKind::InvalidData,
-            format!("it has no end of a line in its last {tail} bytes"),
-        ));
-    }
-    while end > 0 {
-        let begin = bytes[..end - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        if !is_broken(&bytes[begin..end - 1]) {
-            break;
-        }
-        end = begin;
-    }
-    if end < bytes.len() {
-        file.set_len(start + end as u64)?;
-        file.sync_data()?;
-        notes.push(format!(
-            "{}: the last {} bytes were not written completely, and were cut off; nothing that was acknowledged is lost",
-            path.display(),
-            bytes.len() - end
-        ));
-        bytes.truncate(end);
-    }
-    if start > 0 {
-        let first = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
-        bytes.drain(..first);
-    }
-    Ok(bytes)
-}
-
 /// What the thread has.
 struct Writer {
     file: File,
     path: PathBuf,
-    is_broken: fn(&[u8]) -> bool,
-    rotates: bool,
+    form: Form,
+    /// How long a file that does not rotate was when it was written to last.
+    length: u64,
     failing: Arc<AtomicBool>,
     /// Why nothing can be written any more.
     broken: Option<String>,
@@ -224,8 +156,10 @@ impl Writer {
 
     /// Appends all of the text, or nothing.
     fn write(&mut self, text: &[u8], sync: bool) -> Written {
-        if self.rotates && self.was_moved() {
-            self.begin_again().map_err(|error| NotWritten(error.to_string()))?;
+        match (self.form.rotates, self.was_moved()) {
+            (true, false) => {}
+            (true, true) => self.begin_again()?,
+            (false, moved) => self.check_untouched(moved)?,
         }
         if let Some(why) = &self.broken {
             return Err(NotWritten(why.clone()));
@@ -234,6 +168,7 @@ impl Writer {
         let written =
             before.and_then(|length| self.file.write_all(text).inspect_err(|_| self.cut_back(length)));
         written.map_err(|error| self.not_written("write to", &error))?;
+        self.length += text.len() as u64;
         if sync && let Err(error) = self.file.sync_data() {
             // What the system could not put on the disk it may have forgotten: another attempt could seem to succeed.
             let failure = self.not_written("put on the disk what was written to", &error);
@@ -243,7 +178,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether somebody has moved the file away, so that another one begins.
+    /// Whether somebody has moved the file away, or put another one in its place.
     #[cfg(unix)]
     fn was_moved(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -261,10 +196,26 @@ impl Writer {
         false
     }
 
-    fn begin_again(&mut self) -> Result<()> {
+    /// Rejects a file that somebody else has moved or written to: what is appended to an unfinished line would be lost.
+    fn check_untouched(&self, moved: bool) -> Written {
+        let length =
+            self.file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        match moved || length.is_some_and(|length| length != self.length) {
+            false => Ok(()),
+            true => Err(NotWritten(format!(
+                "{} was changed, moved, removed or replaced by somebody else while the server was running; start the server \
+                 again, so that it reads and continues the file that is there now",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// Goes on with the file that stands in the place of the one that was moved away, which begins empty if there is none.
+    fn begin_again(&mut self) -> Written {
         // Clicks on lists that are in the old file may be acknowledged from now on.
-        self.file.sync_data().map_err(|error| Error::io("put on the disk what was in", &self.path, error))?;
-        let (file, _) = open_file(&self.path, MOST_READ_AGAIN, self.is_broken, &mut Vec::new())?;
+        self.file.sync_data().map_err(|error| self.not_written("put on the disk what was in", &error))?;
+        let opened = opening::open(&self.path, MOST_READ_AGAIN, self.form, &mut Vec::new());
+        let (file, _) = opened.map_err(|error| NotWritten(error.to_string()))?;
         (self.file, self.broken) = (file, None);
         Ok(())
     }

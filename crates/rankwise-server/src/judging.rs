@@ -1,5 +1,7 @@
 //! Judgments of people: the file, and which document a judge sees next.
 
+mod table;
+
 use crate::catalogue::{Catalogue, Models};
 use crate::journal::{Entry, Journal, Opened};
 use crate::problem::{Answer, Problem};
@@ -13,7 +15,6 @@ use rankwise_search::Query;
 use rankwise_search::document::{NamedQuery, read_queries};
 use rankwise_search::search::in_order;
 use std::collections::{BTreeSet, HashMap};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,9 +23,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// How long a document that was given to a judge is kept for that judge.
 const LEASE: Duration = Duration::from_secs(600);
-
-/// The header of the file. The last column is the checksum of the line.
-const HEADER: &str = "query,document,judge,grade,note,time,check";
 
 /// Judgments of people.
 pub(crate) struct Judging {
@@ -89,26 +87,16 @@ pub(crate) struct Progress {
 }
 
 impl Judging {
-    /// Opens the file of judgments. One without checksums gets them.
+    /// Opens the file of judgments. A table without checksums gets them.
     pub(crate) fn open(path: &Path, settings: &Settings) -> Result<(Judging, Vec<String>)> {
         let queries = match &settings.queries {
             Some(queries) => read_queries(queries, None)?,
             None => Vec::new(),
         };
-        let mut notes = prepare(path)?;
-        let Opened { journal, lines, notes: more } =
-            Journal::open(path, u64::MAX, |line| !is_intact(line), false)?;
+        let mut notes = table::prepare(path)?;
+        let Opened { journal, lines, notes: more } = Journal::open(path, u64::MAX, table::FORM)?;
         notes.extend(more);
-        let damaged =
-            lines.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty() && !is_intact(line));
-        let damaged = damaged.count();
-        if damaged > 0 {
-            return Err(Error::data(format!(
-                "{} has {damaged} damaged lines between others: their checksums are wrong; correct them, and remove the \
-                 column `check`, which will be written again",
-                path.display()
-            )));
-        }
+        notes.extend(table::check(path, &lines)?);
         let judgments = Judgments::read(path, &JudgmentColumns::default())?;
         let runs = match settings.runs.is_empty() {
             true => None,
@@ -137,7 +125,7 @@ impl Judging {
 
     /// Adds a judgment, or takes one back if its grade is NaN. Returns when it is safe.
     pub(crate) async fn judge(&self, judgment: Judgment) -> Answer<()> {
-        let line = sealed(&judgment);
+        let line = table::sealed(&judgment);
         let (sender, receiver) = oneshot::channel();
         let state = Arc::clone(&self.state);
         let finish = move |written: crate::journal::Written| {
@@ -335,53 +323,4 @@ fn disguised(query: &NamedQuery, documents: BTreeSet<String>) -> Vec<String> {
     let mut documents: Vec<String> = documents.into_iter().collect();
     documents.sort_by_cached_key(|id| xxh3_64(format!("{} {id}", query.id).as_bytes()));
     documents
-}
-
-/// A judgment as a line with its checksum.
-fn sealed(judgment: &Judgment) -> Vec<u8> {
-    let mut line = Vec::new();
-    judgment.push_row(&mut line, b',');
-    seal(&mut line);
-    line
-}
-
-fn seal(line: &mut Vec<u8>) {
-    let check = format!(",{:016x}\n", xxh3_64(line));
-    line.extend_from_slice(check.as_bytes());
-}
-
-/// Whether a line is the header, or its checksum is right.
-fn is_intact(line: &[u8]) -> bool {
-    let line = line.trim_ascii_end();
-    let Some(comma) = line.iter().rposition(|byte| *byte == b',') else { return false };
-    let (content, check) = (&line[..comma], &line[comma + 1..]);
-    line == HEADER.as_bytes() || check == format!("{:016x}", xxh3_64(content)).as_bytes()
-}
-
-/// Makes the file, or writes one that has no checksums again with them.
-fn prepare(path: &Path) -> Result<Vec<String>> {
-    let read = |error| Error::io("read", path, error);
-    let text = match std::fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(read(error)),
-    };
-    let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
-    if header == HEADER.as_bytes() {
-        return Ok(Vec::new());
-    }
-    // A header that was not written completely.
-    let is_new = text.is_empty() || (!text.contains(&b'\n') && HEADER.as_bytes().starts_with(&text));
-    let mut file = rankwise::data::AtomicFile::create(path)?;
-    let mut all = format!("{HEADER}\n").into_bytes();
-    if !is_new {
-        for judgment in Judgments::read(path, &JudgmentColumns::default())?.all() {
-            // The writer of a vector does not fail.
-            let _ = all.write_all(&sealed(judgment));
-        }
-    }
-    file.put(&all)?;
-    file.commit()?;
-    let note = || format!("{} has no checksums; it was written again with them", path.display());
-    Ok(if is_new { Vec::new() } else { vec![note()] })
 }

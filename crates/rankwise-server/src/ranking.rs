@@ -5,7 +5,7 @@ use crate::call::{Call, from_json, json};
 use crate::catalogue::{Catalogue, Served};
 use crate::found::{Hit, explained_as_json};
 use crate::problem::{Answer, Problem};
-use crate::rows::check_rows;
+use crate::rows::{check_rows, too_large_value};
 use crate::searching::check_query;
 use crate::traffic::{choose_one, key_of};
 use axum::body::{Body, Bytes};
@@ -169,6 +169,9 @@ fn listed_of_rows(served: &Served, documents: Vec<FeatureDocument>, most: usize)
                 features.len(),
                 served.name
             )));
+        }
+        if features.iter().flatten().any(|value| value.is_infinite()) {
+            return Err(too_large_value());
         }
         values.extend(features.iter().map(|value| value.unwrap_or(f32::NAN)));
     }

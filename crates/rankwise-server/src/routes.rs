@@ -16,6 +16,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use axum::routing::{MethodFilter, on};
 use http_body_util::{BodyExt, Limited};
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -107,20 +108,32 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
             router = router.route(&format!("{prefix}{}", route.path), on(filter(route.method), handler));
         }
     }
+    let listen = app.settings.listen;
     router
-        .fallback(|request: Request| async move {
-            Problem::not_found(format!(
-                "there is no {}; /openapi.json lists what there is",
-                request.uri().path()
-            ))
-            .response()
+        .fallback(move |request: Request| async move { nowhere(listen, &request.into_parts().0).response() })
+        .method_not_allowed_fallback(move |request: Request| async move {
+            no_such_method(listen, &request.into_parts().0).response()
         })
-        .method_not_allowed_fallback(|request: Request| async move {
-            let (method, path) = (request.method(), request.uri().path());
-            let allow = methods_of(path);
-            let detail = format!("{path} has no method {method}; it has {allow}");
-            Problem { allow: Some(allow), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }.response()
-        })
+}
+
+/// Why a request for a path that there is not fails.
+fn nowhere(listen: SocketAddr, head: &Parts) -> Problem {
+    let missing = || {
+        let path = head.uri.path();
+        Problem::not_found(format!("there is no {path}; /openapi.json lists what there is"))
+    };
+    hosts::check(listen, head).err().unwrap_or_else(missing)
+}
+
+/// Why a request with a method that the path does not have fails.
+fn no_such_method(listen: SocketAddr, head: &Parts) -> Problem {
+    let missing = || {
+        let (method, path) = (&head.method, head.uri.path());
+        let allow = methods_of(path);
+        let detail = format!("{path} has no method {method}; it has {allow}");
+        Problem { allow: Some(allow), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    };
+    hosts::check(listen, head).err().unwrap_or_else(missing)
 }
 
 fn filter(method: &str) -> MethodFilter {

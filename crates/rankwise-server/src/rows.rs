@@ -91,6 +91,13 @@ pub(crate) fn check_rows(rows: usize, most: usize) -> Answer<()> {
     }
 }
 
+/// A number in JSON is never meant to be infinite, but may be too large for a feature.
+pub(crate) fn too_large_value() -> Problem {
+    Problem::unusable(
+        "a feature value is above 3.4e38 in size, and so too large; use `null` for a missing value",
+    )
+}
+
 /// Reads JSON from its beginning to its end.
 struct Reader<'a> {
     bytes: &'a [u8],
@@ -221,6 +228,7 @@ impl Reader<'_> {
             Some((length, value))
         });
         match number {
+            Some((_, value)) if value.is_infinite() => Err(too_large_value()),
             Some((length, value)) => {
                 self.at += length;
                 Ok(value)

@@ -4,14 +4,16 @@ use crate::app::App;
 use crate::call::{self, Call};
 use crate::catalogue::Served;
 use crate::counters::count;
-use crate::found::{Hit, explained_as_json, fields, snippet_as_json, snippets, why_not_as_json};
+use crate::found::{
+    Hit, explained_as_json, fields, snippet_as_json, snippets, why_in_neither, why_not_as_json,
+};
 use crate::problem::{Answer, Problem};
 use crate::traffic::{Chosen, choose, interleaving_of, key_of};
 use axum::body::Body;
-use axum::http::Response;
+use axum::http::{Method, Response};
 use rankwise::clicks::interleave::Interleaving;
 use rankwise::clicks::{Interleaved, Session};
-use rankwise_search::search::{Found, Search};
+use rankwise_search::search::{Found, WhyNot};
 use rankwise_search::{Document, Query, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -40,6 +42,8 @@ struct SearchCall {
     snippets: bool,
     explain: bool,
     why_not: Option<String>,
+    /// Whether the list is shown to somebody, so that it is logged and takes clicks.
+    log: bool,
 }
 
 /// The answer.
@@ -59,6 +63,8 @@ struct Answered<'a> {
 
 /// A ranking, and whose it is.
 struct List {
+    /// The ids of all documents from the first rank on, also of earlier pages.
+    ids: Vec<String>,
     /// The documents with the ranker that each is from: 0, or 1 for the second of two.
     found: Vec<(usize, Found)>,
     interleaved: Option<Interleaved>,
@@ -92,9 +98,11 @@ impl SearchCall {
                 }
             },
             fields: parameters.take("fields").map(|names| names.split(',').map(str::to_owned).collect()),
-            snippets: parameters.flag("snippets")?,
-            explain: parameters.flag("explain")?,
+            snippets: parameters.flag("snippets", false)?,
+            explain: parameters.flag("explain", false)?,
             why_not: parameters.take("why_not"),
+            // A client that asks for the head alone shows nothing.
+            log: parameters.flag("log", true)? && call.head.method != Method::HEAD,
         };
         parameters.end()?;
         asked.check()
@@ -163,11 +171,14 @@ fn respond(app: &Arc<App>, asked: SearchCall, started: Instant) -> Answer<Respon
         hits[*from].next().map(|hit| Hit { rank, ..hit })
     });
     let hits: Vec<Hit> = hits.collect();
-    let why_not = asked.why_not.as_deref().map(|id| why_not(search, &query, id, &asked)).transpose()?;
+    let why_not = match &asked.why_not {
+        Some(id) => Some(why_not(&chosen, &query, &list, id, asked.depth())?),
+        None => None,
+    };
     // A question about a list that was shown before is not another list.
-    let session = match asked.why_not {
-        None => show(app, &chosen, &query, &list, &asked)?,
-        Some(_) => None,
+    let session = match asked.log && asked.why_not.is_none() {
+        true => show(app, &chosen, &query, &list, &asked)?,
+        false => None,
     };
     let response = call::json(&Answered {
         schema: 1,
@@ -193,14 +204,16 @@ fn list(chosen: &Chosen, query: &Query, asked: &SearchCall, key: &str) -> Answer
     match chosen {
         Chosen::One(served) => {
             let mut found = served.search()?.run(query, depth)?;
+            let ids = found.iter().map(|found| found.id.clone()).collect();
             let shown = found.split_off(found.len().min(asked.offset));
-            Ok(List { found: shown.into_iter().map(|found| (0, found)).collect(), interleaved: None })
+            Ok(List { ids, found: shown.into_iter().map(|found| (0, found)).collect(), interleaved: None })
         }
         Chosen::Two([first, second]) => {
             let found = [first.search()?.run(query, depth)?, second.search()?.run(query, depth)?];
             let ids = found.each_ref().map(|found| found.iter().map(|f| f.id.clone()).collect::<Vec<_>>());
             let random = &mut interleaving_of(key, &asked.q);
             let mut list = Interleaving::TeamDraft.list(&ids[0], &ids[1], depth, random)?;
+            let whole = list.shown.clone();
             let from = asked.offset.min(list.shown.len());
             list.shown.drain(..from);
             list.credit.drain(..from);
@@ -210,6 +223,7 @@ fn list(chosen: &Chosen, query: &Query, asked: &SearchCall, key: &str) -> Answer
                 Some((from, found[from][at].clone()))
             };
             Ok(List {
+                ids: whole,
                 found: list.shown.iter().zip(&list.credit).filter_map(of).collect(),
                 interleaved: Some(list.logged(&first.label(), &second.label())),
             })
@@ -278,9 +292,18 @@ fn shadow_search(app: &Arc<App>, shadow: Arc<Served>, query: Query, asked: Searc
     });
 }
 
-fn why_not(search: &Search, query: &Query, id: &str, asked: &SearchCall) -> Answer<Value> {
-    let k = asked.depth();
-    Ok(why_not_as_json(&search.why_not(query, id, k)?, id, k))
+/// Why a document is not in the list: what each model says, if the list is made from the rankings of two.
+fn why_not(chosen: &Chosen, query: &Query, list: &List, id: &str, k: usize) -> Answer<Value> {
+    if let Some(at) = list.ids.iter().position(|shown| shown == id) {
+        return Ok(why_not_as_json(&WhyNot::Shown(at + 1), id, k));
+    }
+    let why = |served: &Arc<Served>| Ok::<_, Problem>(served.search()?.why_not(query, id, k)?);
+    match chosen {
+        Chosen::One(served) => Ok(why_not_as_json(&why(served)?, id, k)),
+        Chosen::Two([first, second]) => {
+            Ok(why_in_neither([(&first.name, why(first)?), (&second.name, why(second)?)], id, k))
+        }
+    }
 }
 
 /// The documents with what is shown of them.

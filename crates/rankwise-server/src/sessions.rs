@@ -1,5 +1,7 @@
 //! The log of what was shown and clicked, and what can be said of it while it is written.
 
+mod form;
+
 use crate::journal::{Entry, Journal, NotWritten, Opened, Written};
 use crate::problem::{Answer, Problem};
 use crate::settings::Durability;
@@ -113,9 +115,7 @@ pub(crate) struct ReportedClick {
 impl ClickLog {
     /// Opens the log, and takes up the lists that were shown last.
     pub(crate) fn open(path: &Path, durability: Durability) -> Result<(ClickLog, Vec<String>)> {
-        let is_broken = |line: &[u8]| seal_of(line) == Seal::Broken;
-        let Opened { journal, lines, mut notes } =
-            Journal::open(path, WAITING_BYTES as u64, is_broken, true)?;
+        let Opened { journal, lines, mut notes } = Journal::open(path, WAITING_BYTES as u64, form::LOG)?;
         let lists = Arc::new(Lists::default());
         let mut unread = 0;
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -21,6 +21,9 @@ pub(crate) async fn ready(app: Arc<App>, _: Call) -> Answer<Response<Body>> {
         return Err(Problem::busy("the server is about to end"));
     }
     let catalogue = app.models.now();
+    if catalogue.all().next().is_none() {
+        return Err(Problem::busy("the server has no model yet; an administrator can `PUT /v1/models/NAME`"));
+    }
     let documents = catalogue.index.as_ref().map(|index| index.snapshot.len());
     json(&json!({ "status": "ready", "documents": documents, "models": catalogue.all().count() }))
 }

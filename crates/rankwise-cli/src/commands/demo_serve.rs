@@ -21,7 +21,9 @@ pub(super) fn prepare(settings: &mut Settings) -> Result<Option<String>> {
     let directory = Path::new(DIRECTORY);
     let [index, model, queries] = ["docs.idx", "model.json", "queries.tsv"].map(|name| directory.join(name));
     if !model.exists() {
-        fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
+        fs::create_dir_all(directory).with_context(|| {
+            format!("cannot create {DIRECTORY} here; start the demo in a directory in which you may write")
+        })?;
         let opened = if index.exists() { Index::open(&index)? } else { demo::index(&index)? };
         let data = demo::extract(&Arc::new(opened.snapshot()?))?;
         let mut text = String::new();

@@ -196,12 +196,18 @@ fn what_cannot_be_served_is_said_before_anything_listens() {
         ("serve docs.idx --interleave bm25,bm25 --log c.jsonl", "cannot be interleaved with itself"),
         ("serve docs.idx --interleave bm25,next", "--log"),
         ("serve docs.idx --model bm25=docs.jsonl", "bm25"),
+        ("serve", "nothing to serve"),
+        ("serve docs.idx --model a=x.json --model a=y.json", "two models are called `a`"),
+        ("serve docs.idx --log both --judgments ./both", "they need a file each"),
+        ("serve docs.idx --log docs.jsonl", "docs.jsonl is not a log of clicks"),
         ("serve missing.idx", "cannot open the index missing.idx"),
         ("serve docs.idx --queries q.tsv", "--judgments"),
     ] {
         let error = place.fails(arguments);
         assert!(error.contains(part), "{arguments}: {error}");
     }
+    place.write("rankwise-demo-serve", "a file where the directory of the demo is to be\n");
+    assert!(place.fails("serve --demo").contains("in which you may write"));
     place.write("short", "abc\n");
     assert!(place.fails("serve docs.idx --token-file short").contains("at least 16 characters"));
 }

@@ -22,7 +22,7 @@ export function hitItem(hit, list, moves) {
       element("p", { class: "facts quiet" },
         element("span", null, "score ", element("b", null, formatValue(hit.score))),
         element("span", null, `BM25 ${formatValue(hit.bm25, 3)}, rank ${hit.bm25_rank}`),
-        !hit.by_model && hit.explain !== undefined && element("span", null, "below the depth of the model, so ordered by BM25"),
+        isBelowDepth(hit, list) && element("span", null, "below the depth of the model, so ordered by BM25"),
         element("span", { class: "id" }, hit.id)),
       whyHere(hit)));
   for (const [event, on] of [["mouseenter", true], ["mouseleave", false], ["focusin", true], ["focusout", false]]) {
@@ -30,6 +30,12 @@ export function hitItem(hit, list, moves) {
   }
   return item;
 }
+
+/** Names of models have no plus sign: it joins those of which the rankings are interleaved. */
+export const isInterleaved = ({ ranker }) => ranker.includes("+");
+
+/** Whether a model orders the list, but was not asked about this document. In an interleaved list, BM25 may be one of the two. */
+const isBelowDepth = (hit, list) => !hit.by_model && !isInterleaved(list) && list.hits.some((other) => other.by_model);
 
 /** Marks the same document in the other list. */
 function markTwin(item, on) {

@@ -33,22 +33,35 @@ function contents(board) {
   ];
 }
 
+/** The models that no other is better than, of models in order. */
+const bestOf = (models, main) => models.filter(({ metrics }) => metrics[main].mean === models[0].metrics[main].mean);
+
 /** The main result in a sentence. */
-function verdict([best, second], main) {
-  const value = `${best.name} is best by ${nameOf(main)}: ${formatValue(best.metrics[main].mean)}`;
-  const against = best.metrics[main].against ?? second.metrics[main].against;
-  if (!against || best.metrics[main].mean === second.metrics[main].mean) return `${value}.`;
-  const pair = best.metrics[main].against ? against.baseline : second.name;
-  return against.p < 0.05 ? `${value}. It is significantly better than ${pair} (p ${formatP(against.p)}).`
-    : `${value}, but not significantly better than ${pair} (p ${formatP(against.p)}): the judgments do not tell them apart yet.`;
+function verdict(models, main) {
+  const [best, second] = models;
+  const { mean, against: bestAgainst } = best.metrics[main];
+  const value = `by ${nameOf(main)}: ${formatValue(mean)}`;
+  const tied = bestOf(models, main);
+  if (mean === 0) return `No model is better than another ${value}. No model has a document that was judged relevant among its first ten.`;
+  if (tied.length === models.length) return `All models are equally good ${value}.`;
+  if (tied.length > 1) return `${listed(tied.map(({ name }) => name))} are equally good ${value}.`;
+  const against = bestAgainst ?? second.metrics[main].against;
+  if (!against) return `${best.name} is best ${value}.`;
+  const pair = bestAgainst ? against.baseline : second.name;
+  return against.p < 0.05 ? `${best.name} is best ${value}. It is significantly better than ${pair} (p ${formatP(against.p)}).`
+    : `${best.name} is best ${value}, but not significantly better than ${pair} (p ${formatP(against.p)}): the judgments do not tell them apart yet.`;
 }
+
+/** Names as in `a, b and c`. */
+const listed = (names) => `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 
 function boardTable(models, main, others, queries) {
   const intervals = models.map(({ metrics }) => metrics[main].interval).filter(Boolean);
   const range = rangeOf([...intervals.flatMap(({ low, high }) => [low, high]), ...models.map(({ metrics }) => metrics[main].mean)]);
   const best = models[0].metrics[main].mean;
+  const isBestAlone = bestOf(models, main).length === 1;
   const rows = models.map(({ name, metrics, judged_at_10: judged }, place) => [
-    [name, place === 0 && tag("best", "good"), !metrics[main].against && tag("baseline")],
+    [name, place === 0 && isBestAlone && tag("best", "good"), !metrics[main].against && tag("baseline")],
     formatValue(metrics[main].mean),
     queries < 2 ? "–" : intervalCell(metrics[main], range, best),
     ...others.map((metric) => formatValue(metrics[metric].mean)),
@@ -79,8 +92,8 @@ function queryByQuery(queries, models, main, all) {
   const rows = queries.map(({ text, values }) => {
     const ordered = [...names].sort((a, b) => values[b] - values[a]);
     const link = element("a", { href: address("search", { q: text, a: ordered[0], b: ordered.at(-1) }) }, text);
-    const highest = values[ordered[0]];
-    return [link, ...names.map((name) => (values[name] === highest ? element("strong", null, formatValue(values[name])) : formatValue(values[name])))];
+    const [highest, lowest] = [values[ordered[0]], values[ordered.at(-1)]];
+    return [link, ...names.map((name) => (values[name] === highest && highest > lowest ? element("strong", null, formatValue(values[name])) : formatValue(values[name])))];
   });
   const which = queries.length < all ? `The ${queries.length} queries on which the models differ most` : "The queries on which the models differ most come first";
   return [
@@ -92,9 +105,11 @@ function queryByQuery(queries, models, main, all) {
 
 /** What keeps the numbers from being taken at their word. */
 function warnings(models, queries) {
-  const least = Math.min(...models.map(({ judged_at_10: judged }) => judged));
+  const judged = models.map((model) => model.judged_at_10);
+  const [least, most] = [Math.min(...judged), Math.max(...judged)];
   return [
     queries < 2 && sentence("Confidence intervals need at least two queries."),
-    least < 0.9 && sentence("Models with fewer judged documents in their top 10 are at a disadvantage."),
+    least < 0.9 && sentence(least < most ? "Models with fewer judged documents in their top 10 are at a disadvantage."
+      : `Only ${formatPercent(least, 0)} of the documents in the top 10 of the models are judged; more judgments may change the order.`),
   ].filter(Boolean);
 }

@@ -66,7 +66,7 @@ function byRank({ ranker, by_rank: ranks }, unfolded) {
 
 function interleaved(results) {
   if (results.length === 0) {
-    return [sentence("No interleaved list was shown yet. To compare two models by clicks, start the server with --interleave A,B.")];
+    return [sentence("No interleaved list was shown yet. To compare two models by clicks, start the server with ", element("code", { class: "whole-word" }, "--interleave A,B"), ".")];
   }
   return results.map(({ rankers: [first, second], sessions, wins, ties, win_rate: rate, interval, p }) => element("section", { class: "panel" },
     element("p", { class: "verdict" }, outcome(first, second, rate, p, wins)),

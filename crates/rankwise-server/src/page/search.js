@@ -3,7 +3,7 @@
 import { address, go } from "./address.js";
 import { asSentence, query, request, visitor } from "./api.js";
 import { alertBox, counted, element, field, picker, sentence } from "./dom.js";
-import { hitItem } from "./hit.js";
+import { hitItem, isInterleaved } from "./hit.js";
 
 export const title = "Search";
 
@@ -116,8 +116,9 @@ async function run(view) {
   }
 }
 
-const search = ({ q, k }, model, signal) =>
-  request(`search${query({ q, k, model: model || null, user: visitor(), explain: 1, snippets: 1 })}`, { signal });
+/** Lists side by side are compared, not used: what is clicked there says nothing about either model, so they are not logged. */
+const search = ({ q, k, b }, model, signal) =>
+  request(`search${query({ q, k, model: model || null, user: visitor(), explain: 1, snippets: 1, log: b === "" ? null : 0 })}`, { signal });
 
 async function drawEmpty(view) {
   view.status.textContent = "Type what you are looking for.";
@@ -148,7 +149,7 @@ function summary({ q }, lists) {
   if (lists.every(({ hits }) => hits.length === 0)) {
     return `No document matches “${q}”. Try other or fewer words.`;
   }
-  if (lists.length === 1) return `${found(lists[0])}, ranked by ${lists[0].model}.`;
+  if (lists.length === 1) return rankedBy(lists[0]);
   const [a, b] = lists;
   const ranks = new Map(a.hits.map(({ id, rank }) => [id, rank]));
   const added = b.hits.filter(({ id }) => !ranks.has(id)).length;
@@ -157,10 +158,14 @@ function summary({ q }, lists) {
   return `Compared with ${a.model}, ${moved} of the ${counted(b.hits.length, "document")} of ${b.model} moved and ${added} ${added === 1 ? "is" : "are"} new.`;
 }
 
+const rankedBy = (list) => `${found(list)}, ranked by ${list.model}.`
+  + (isInterleaved(list) ? " The two rankings are interleaved; each score is that of the model that chose the document." : "");
+
 function column(list, other, at) {
   const letter = other && element("span", { class: "letter", "aria-hidden": "true" }, "AB"[at]);
   const head = element("h2", null, letter, list.model);
-  const facts = `version ${list.version}, ${list.took_ms.toFixed(1)} ms`;
+  const versions = isInterleaved(list) ? list.ranker.replace("+", " and ") : `version ${list.version}`;
+  const facts = `${versions}, ${list.took_ms.toFixed(1)} ms`;
   const moves = other && { against: other, isSecond: at === 1 };
   const items = list.hits.map((hit) => hitItem(hit, list, moves));
   return element("section", { class: "list", "aria-label": `Results of ${list.model}` },

@@ -17,9 +17,10 @@ export function whyHere(hit) {
 
 function explanation({ explain, score, bm25 }) {
   if (!explain) {
-    return [sentence(`BM25 alone orders this list; the score is ${formatValue(bm25)}. Each word of the query adds to it:`
+    return [sentence(`BM25 alone gives this document its place; the score is ${formatValue(bm25)}. Each word of the query adds to it:`
       + " more if the word is rare in the collection or frequent in the document, less if the document is long.")];
   }
+  if (explain.features.every(({ contribution }) => contribution === null)) return valuesOnly(explain.features);
   const sorted = [...explain.features].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const sum = sorted.reduce((total, { contribution }) => total + contribution, explain.base);
   const [first, rest] = [sorted.slice(0, SHOWN), sorted.slice(SHOWN)];
@@ -31,9 +32,21 @@ function explanation({ explain, score, bm25 }) {
     barTable(explain, bars, sum, greatest),
     Math.abs(sum - score) > 1e-3 * Math.max(1, Math.abs(score))
       && sentence(`The sum differs from the score ${formatValue(score)}, which the model scales within the query.`),
-    element("details", { class: "raw" }, element("summary", null, `All ${counted(sorted.length, "feature")} and their values`), rawTable(sorted)),
+    allFeatures(sorted, rawTable(sorted)),
   ].filter(Boolean);
 }
+
+/** What can be said where a score is not a sum over features. */
+function valuesOnly(features) {
+  const rows = features.map(({ name, value }) => [breakable(name), formatShort(value)]);
+  return [
+    sentence("The score of this model, such as a neural network, is not a sum over features, so there is no number for what each of them adds."),
+    allFeatures(features, table("Features and their values", ["Feature", "Value"], rows)),
+  ];
+}
+
+const allFeatures = (features, values) => element("details", { class: "raw" },
+  element("summary", null, `All ${counted(features.length, "feature")} and their values`), values);
 
 function barTable(explain, bars, sum, greatest) {
   const row = (name, bar, number, kind) => element("tr", { class: kind },

@@ -20,7 +20,11 @@ fn plain(bytes: &[u8]) -> Option<RowsBody> {
     if rows.iter().any(|row| row.len() != width || width == 0) {
         return None;
     }
-    let values = rows.iter().flatten().map(|value| value.map_or(f32::NAN, |value| value as f32)).collect();
+    let values: Vec<f32> =
+        rows.iter().flatten().map(|value| value.map_or(f32::NAN, |value| value as f32)).collect();
+    if values.iter().any(|value| value.is_infinite()) {
+        return None;
+    }
     Some(RowsBody { values, width, model, sizes })
 }
 
@@ -56,6 +60,10 @@ fn what_is_wrong_is_said() {
         ("{\"rows\": [[1], [1, 2]]}", "422 row 2 has 2 features, and the rows before it have 1"),
         ("{\"rows\": [[1],[1],[1],[1]]}", "413 the request has more than 3 rows"),
         ("{\"rows\": [[]]}", "422 rows with 0 features"),
+        (
+            "{\"rows\": [[-1e39]]}",
+            "422 a feature value is above 3.4e38 in size, and so too large; use `null`",
+        ),
         ("{\"rows\": [[\"1\"]]}", "400 the body is not valid JSON: expected a number or `null` at byte 12"),
         ("{\"rows\": [[01]]}", "400 the body is not valid JSON: expected `,` or `]` at byte 13"),
         ("{\"rows\": [[NaN]]}", "400 the body is not valid JSON: expected a number or `null`"),

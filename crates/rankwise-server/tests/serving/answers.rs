@@ -155,6 +155,24 @@ fn explanations_do_not_depend_on_how_many_are_shown() {
     assert!(refused.contains("at most 1000 documents"), "{refused}");
 }
 
+/// The score of a network is not a sum over features, so nothing is said to be one.
+#[test]
+fn nothing_is_invented_for_models_whose_scores_are_no_sums() {
+    let data = rankwise_search::demo::extract(&demo().snapshot).unwrap();
+    let recipe = Recipe::new("list-net").scorer("network").set("epochs", 1);
+    let ranker = recipe.fit(&data, None, Start::default(), &mut Silent::default()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("network.json");
+    ranker.save(&path).unwrap();
+    let server = Running::start(Settings { models: vec![("network".to_owned(), path)], ..demo().settings() });
+    let answer = server.client().get("/search?q=lighthouse&explain=1&k=1").json();
+    let explained = &answer["hits"][0]["explain"];
+    assert_eq!((&explained["base"], &explained["base_name"]), (&Value::Null, &Value::Null));
+    let features = explained["features"].as_array().unwrap();
+    assert_eq!(features.len(), data.width());
+    assert!(features.iter().all(|feature| feature["contribution"].is_null() && !feature["name"].is_null()));
+}
+
 /// Rows of features that the demo's models take, some of them missing.
 fn rows(width: usize, count: usize) -> Vec<f32> {
     let value = |at: usize| if at % 13 == 5 { f32::NAN } else { ((at * 7919) % 1000) as f32 / 97.0 - 3.0 };
@@ -283,6 +301,8 @@ fn a_server_without_an_index_scores_and_does_not_search() {
     problem(&client.post("/rank", &json!({ "query": "a", "ids": ["a"] })), 404, "no index");
     assert_eq!(client.get("/ready").json()["documents"], Value::Null);
     let empty = Running::start(settings());
+    problem(&empty.client().get("/ready"), 503, "no model yet");
+    assert_eq!(empty.client().get("/health").status, 200);
     problem(&empty.client().post("/score", &json!({ "rows": [[1]] })), 404, "no model yet");
 }
 

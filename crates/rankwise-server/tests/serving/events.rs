@@ -1,10 +1,9 @@
-//! Sessions, clicks and judgments: what is acknowledged is in the files, and the files say what happened.
+//! Sessions and clicks: what is acknowledged is in the log, and the log says what happened.
 
 use crate::client::Client;
-use crate::place::{ADMIN, JUDGE, Running, bearer, demo, settings};
+use crate::place::{Running, demo, settings};
 use rankwise::clicks::interleave::InterleavingTallies;
 use rankwise::clicks::{LogProblem, LogReader, Session};
-use rankwise::labels::{JudgmentColumns, Judgments};
 use rankwise_server::{Durability, Settings, Traffic};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
@@ -13,22 +12,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// A directory with the files of a server.
-struct Files(tempfile::TempDir);
+pub(crate) struct Files(pub(crate) tempfile::TempDir);
 
 impl Files {
-    fn new() -> Files {
+    pub(crate) fn new() -> Files {
         Files(tempfile::tempdir().unwrap())
     }
 
-    fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.0.path().join("clicks.jsonl")
     }
 
-    fn judgments(&self) -> PathBuf {
+    pub(crate) fn judgments(&self) -> PathBuf {
         self.0.path().join("judgments.csv")
     }
 
-    fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let queries = self.0.path().join("queries.tsv");
         std::fs::write(&queries, "q1\tlighthouse Wexholm\nq2\tcoast walk\n").unwrap();
         Settings {
@@ -47,7 +46,7 @@ impl Files {
 }
 
 /// Searches, and returns the session and the ids shown.
-fn search(client: &mut Client, path: &str) -> (String, Vec<String>) {
+pub(crate) fn search(client: &mut Client, path: &str) -> (String, Vec<String>) {
     let answer = client.get(path).json();
     let ids = answer["hits"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap().to_owned());
     (answer["session"].as_str().unwrap().to_owned(), ids.collect())
@@ -207,43 +206,6 @@ fn users_keep_their_model_and_interleaved_lists_are_credited() {
 }
 
 #[test]
-fn documents_of_runs_are_judged_instead_of_those_of_models() {
-    let files = Files::new();
-    let path = |name: &str| files.0.path().join(name);
-    let ids = search(&mut Running::start(files.settings()).client(), "/search?q=coast&k=4&model=bm25").1;
-    // Two of the first run and two of the second, one of them in both; what the index does not have cannot be shown.
-    let lines = |ids: &[&String]| -> String {
-        ids.iter().enumerate().map(|(at, id)| format!("q2 Q0 {id} {at} {} x\n", 9 - at)).collect()
-    };
-    let missing = "not-in-the-index".to_owned();
-    std::fs::write(path("a.run"), lines(&[&ids[0], &ids[1], &ids[3]])).unwrap();
-    std::fs::write(path("b.run"), lines(&[&ids[1], &ids[2]])).unwrap();
-    std::fs::write(path("c.run"), lines(&[&missing])).unwrap();
-    let runs: Vec<PathBuf> = ["a.run", "b.run", "c.run"].map(path).to_vec();
-    let server = Running::start(Settings { runs, pool: 2, ..files.settings() });
-    assert!(server.notes.iter().any(|note| note.contains("1 of 2 queries")), "{:?}", server.notes);
-    let mut client = server.client();
-    let mut judged = Vec::new();
-    loop {
-        let task = next(&mut client, "ann")["task"].clone();
-        let Some(document) = task["document"]["id"].as_str() else { break };
-        let body = json!({ "query": task["query"]["id"], "document": document, "judge": "ann", "grade": 1 });
-        let token = [("authorization", &*bearer(JUDGE)), ("content-type", "application/json")];
-        assert_eq!(client.send("POST", "/judgments", &token, body.to_string().as_bytes()).status, 201);
-        judged.push(document.to_owned());
-    }
-    judged.sort();
-    let mut expected = ids[..3].to_vec();
-    expected.sort();
-    assert_eq!(judged, expected);
-    drop(server);
-    std::fs::write(path("a.run"), "q77 Q0 x 1 1.0 x\n").unwrap();
-    let settings = Settings { runs: vec![path("a.run")], ..files.settings() };
-    let error = rankwise_server::Server::start(settings).err().unwrap();
-    assert!(error.to_string().contains("no query has documents in the runs"), "{error}");
-}
-
-#[test]
 fn rankings_without_a_user_are_divided_too() {
     let portions = vec![("trees".to_owned(), 50.0), ("linear".to_owned(), 50.0)];
     let server = Running::start(Settings { traffic: Traffic::Split(portions), ..demo().settings() });
@@ -345,129 +307,82 @@ fn a_shadow_ranks_for_the_log_only() {
     assert_eq!(reader.report().count(LogProblem::OtherEvent), 2);
 }
 
-fn judge(client: &mut Client, body: &Value, token: &str) -> u16 {
-    let headers = [("content-type", "application/json"), ("authorization", &bearer(token))];
-    client.send("POST", "/v1/judgments", &headers, body.to_string().as_bytes()).status
+/// Lists that are compared, and answers of which only the head is asked for, are not used by anybody.
+#[test]
+fn lists_that_nobody_uses_are_not_logged() {
+    let files = Files::new();
+    let server = Running::start(files.settings());
+    let mut client = server.client();
+    let compared = client.get("/search?q=lighthouse&log=0").json();
+    assert_eq!((&compared["session"], compared["hits"].as_array().unwrap().len()), (&Value::Null, 10));
+    // Its answer has no body to wait for.
+    let mut head = server.client();
+    head.write(b"HEAD /search?q=lighthouse HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    head.finish_writing();
+    head.reply();
+    let (used, _) = search(&mut client, "/search?q=lighthouse&log=1");
+    let live = client.get("/live").json();
+    assert_eq!((live["rankers"].as_array().unwrap().len(), &live["rankers"][0]["sessions"]), (1, &json!(1)));
+    client.get("/search?q=lighthouse&log=2").problem(400);
+    server.end();
+    assert_eq!(files.sessions().iter().map(|session| &session.id).collect::<Vec<_>>(), [&used]);
 }
 
-fn next(client: &mut Client, judge: &str) -> Value {
-    let path = format!("/judge/next?judge={judge}");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let reply = client.send("GET", &path, &[("authorization", &bearer(JUDGE))], b"");
-        if reply.status != 503 {
-            return reply.json();
+/// A file that is not a log may be the only copy of something.
+#[test]
+fn other_files_are_not_taken_for_a_log() {
+    let files = Files::new();
+    let model = std::fs::read(demo().path("trees.json")).unwrap();
+    for text in [model.as_slice(), b"{\"a\":1}\n{\"b\":2}", b"1 0 184 1\n"] {
+        std::fs::write(files.log(), text).unwrap();
+        let error = rankwise_server::Server::start(files.settings()).err().unwrap().to_string();
+        assert!(error.contains("clicks.jsonl is not a log of clicks"), "{error}");
+        assert_eq!(std::fs::read(files.log()).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_document_that_is_not_in_an_interleaved_list_is_explained_by_both_models() {
+    let both = ["trees".to_owned(), "bm25".to_owned()];
+    let files = Files::new();
+    let server = Running::start(Settings { traffic: Traffic::Interleave(both), ..files.settings() });
+    let mut client = server.client();
+    let path = "/search?q=coast+walk+in+Saltergate&k=5&user=u";
+    let shown = search(&mut client, path).1;
+    let mut why = |id: &str| client.get(&format!("{path}&why_not={id}")).json()["why_not"].clone();
+    for (at, id) in shown.iter().enumerate() {
+        let answer = why(id);
+        assert_eq!((&answer["reason"], &answer["rank"]), (&json!("shown"), &json!(at + 1)), "{answer}");
+    }
+    // Such a document is at the first ranks of a model, and still not in the list.
+    let of_model = |model: &str| {
+        search(&mut server.client(), &format!("/search?q=coast+walk+in+Saltergate&k=5&model={model}")).1
+    };
+    let (trees, bm25) = (of_model("trees"), of_model("bm25"));
+    let missed: Vec<&String> = trees.iter().chain(&bm25).filter(|id| !shown.contains(id)).collect();
+    assert!(!missed.is_empty(), "the models must differ for this test to say something");
+    for id in missed {
+        let answer = why(id);
+        let sentence = answer["sentence"].as_str().unwrap();
+        assert!(sentence.starts_with(&format!("`{id}` is not in the list")), "{sentence}");
+        assert!(sentence.contains("`trees`: ") && sentence.contains("`bm25`: "), "{sentence}");
+        for (model, ranking) in [("trees", &trees), ("bm25", &bm25)] {
+            let of_model = &answer["models"][model];
+            match ranking.iter().position(|other| other == id) {
+                Some(at) => assert_eq!(
+                    (&of_model["reason"], &of_model["rank"]),
+                    (&json!("other-model"), &json!(at + 1))
+                ),
+                None => assert_eq!(of_model["reason"], "ranked-below"),
+            }
         }
-        // The documents are being collected.
-        assert!(Instant::now() < deadline);
-        std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-#[test]
-fn judges_see_every_document_once_and_no_more_judges_than_asked_for() {
-    let files = Files::new();
-    let server = Running::start(files.settings());
-    let mut client = server.client();
-    let pool = next(&mut client, "ann")["progress"]["pool"].as_u64().unwrap() as usize;
-    assert!((6..=18).contains(&pool), "{pool}");
-    let mut of_ann = Vec::new();
-    while let task @ Value::Object(_) = &next(&mut client, "ann")["task"] {
-        let pair = (task["query"]["id"].clone(), task["document"]["id"].clone());
-        let body = json!({ "query": pair.0, "document": pair.1, "judge": "ann", "grade": of_ann.len() % 4 });
-        assert_eq!(judge(&mut client, &body, JUDGE), 201);
-        assert!(!of_ann.contains(&pair));
-        of_ann.push(pair);
-    }
-    assert_eq!(of_ann.len(), pool);
-    // Two more judges begin: the cap of two is reached for what one of them has open.
-    let first = next(&mut client, "bob")["task"]["document"]["id"].clone();
-    assert_ne!(next(&mut client, "eve")["task"]["document"]["id"], first);
-    // One takes a judgment back.
-    let back = json!({ "query": of_ann[0].0, "document": of_ann[0].1, "judge": "ann", "grade": null });
-    assert_eq!(judge(&mut client, &back, ADMIN), 201);
-    assert_eq!(next(&mut client, "ann")["task"]["document"]["id"], of_ann[0].1);
-    let listed = client.send("GET", "/judgments?judge=ann", &[("authorization", &bearer(JUDGE))], b"").json();
-    assert_eq!(listed["total"], pool - 1);
-    let board = client.get("/leaderboard").json();
-    assert_eq!(board["models"].as_array().unwrap().len(), 3, "{board}");
-    let by_query = board["by_query"].as_array().unwrap();
-    assert_eq!(by_query.len() as u64, board["queries"].as_u64().unwrap());
-    for model in board["models"].as_array().unwrap() {
-        let value = |query: &Value| query["values"][model["name"].as_str().unwrap()].as_f64().unwrap();
-        let mean = by_query.iter().map(value).sum::<f64>() / by_query.len() as f64;
-        assert!((mean - model["metrics"]["ndcg@10"]["mean"].as_f64().unwrap()).abs() < 1e-12, "{board}");
-    }
-    drop(server);
-    let judgments = Judgments::read(&files.judgments(), &JudgmentColumns::default()).unwrap();
-    assert_eq!(judgments.all().len(), pool - 1);
-    let again = Running::start(files.settings());
-    assert_eq!(next(&mut again.client(), "ann")["progress"]["judged"], pool - 1);
-    // The board is made from the same judgments.
-    assert_eq!(again.client().get("/leaderboard").json(), board);
-}
-
-#[test]
-fn a_judge_can_leave_a_document_for_later() {
-    let files = Files::new();
-    let server = Running::start(files.settings());
-    let mut client = server.client();
-    let pool = next(&mut client, "ann")["progress"]["pool"].as_u64().unwrap() as usize;
-    let mut seen = vec![next(&mut client, "ann")["task"].clone()];
-    for _ in 1..=pool {
-        let last = &seen[seen.len() - 1];
-        let (query, document) =
-            (last["query"]["id"].as_str().unwrap(), last["document"]["id"].as_str().unwrap());
-        let path = format!("ann&after_query={query}&after_document={document}");
-        seen.push(next(&mut client, &path)["task"].clone());
-    }
-    let ids: std::collections::HashSet<String> = seen.iter().map(Value::to_string).collect();
-    assert_eq!((ids.len(), &seen[0]), (pool, &seen[pool]), "each once, and then the first again");
-    // What was left is not kept for this judge: two others may have it.
-    assert_eq!(next(&mut client, "bob")["progress"]["left"], pool);
-}
-
-#[test]
-fn judgments_are_checked() {
-    let files = Files::new();
-    let server = Running::start(files.settings());
-    let mut client = server.client();
-    let body = |query: &str, document: &str, name: &str, grade: Value| json!({ "query": query, "document": document, "judge": name, "grade": grade });
-    let document = "wexholm-lighthouse";
-    for (body, status) in [
-        (body("q1", document, "ann", json!(2)), 201),
-        (body("q9", document, "ann", json!(2)), 422),
-        (body("q1", "no page", "ann", json!(2)), 422),
-        (body("q1", document, "ann", json!(7)), 422),
-        (body("q1", document, "ann", json!(1.5)), 422),
-        (body("q1", document, "", json!(2)), 422),
-        (body("q1", document, "a\nb", json!(2)), 422),
-        (body("q1", document, &"a".repeat(65), json!(2)), 422),
-    ] {
-        assert_eq!(judge(&mut client, &body, JUDGE), status, "{body}");
-    }
-    let note =
-        json!({ "query": "q2", "document": document, "judge": "=ann", "grade": 0, "note": "a,\n \"b\"" });
-    assert_eq!(judge(&mut client, &note, JUDGE), 201);
-    drop(server);
-    let judgments = Judgments::read(&files.judgments(), &JudgmentColumns::default()).unwrap();
-    assert_eq!((judgments.all().len(), judgments.all()[1].note.as_deref()), (2, Some("a, \"b\"")));
-}
-
-/// A file of judgments from elsewhere gets checksums; one that was damaged between others is not used silently.
-#[test]
-fn judgments_of_other_programs_are_taken_up() {
-    let files = Files::new();
-    std::fs::write(files.judgments(), "query,document,judge,grade\nq1,skerrow,bob,1\nq2,skerrow,bob,2\n")
-        .unwrap();
-    let server = Running::start(files.settings());
-    assert!(server.notes.iter().any(|note| note.contains("has no checksums")), "{:?}", server.notes);
-    drop(server);
-    let text = std::fs::read_to_string(files.judgments()).unwrap();
-    assert!(text.starts_with("query,document,judge,grade,note,time,check\nq1,skerrow,bob,1,,,"), "{text}");
-    std::fs::write(files.judgments(), text.replace("bob,1,", "bob,3,")).unwrap();
-    let error = rankwise_server::Server::start(files.settings()).err().unwrap();
-    assert!(error.to_string().contains("1 damaged lines"), "{error}");
+    assert_eq!(why("nothing")["reason"], "not-in-index");
+    // Documents of an earlier page are shown there.
+    let page = client
+        .get(&format!("/search?q=coast+walk+in+Saltergate&k=2&offset=3&user=u&why_not={}", shown[0]))
+        .json();
+    assert_eq!(page["why_not"]["rank"], 1);
 }
 
 /// `/dev/full` refuses every byte, as a full disk does.

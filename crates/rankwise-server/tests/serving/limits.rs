@@ -87,10 +87,18 @@ fn requests_for_another_host_are_refused() {
         "GET /search?q=lighthouse HTTP/1.1\r\nhost: example.org\r\n\r\n",
         "GET http://example.org/search?q=lighthouse HTTP/1.1\r\nhost: localhost\r\n\r\n",
         "GET / HTTP/1.1\r\nhost: example.org:7700\r\n\r\n",
+        "GET /nowhere HTTP/1.1\r\nhost: example.org\r\n\r\n",
+        "DELETE /search HTTP/1.1\r\nhost: example.org\r\n\r\n",
     ] {
         let mut client = server.client();
         client.write(request.as_bytes());
         assert!(client.reply().unwrap().problem(421).contains("another host"), "{request}");
+    }
+    for path in ["/search?q=lighthouse", "/nowhere"] {
+        let mut client = server.client();
+        client
+            .write(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nhost: example.org\r\n\r\n").as_bytes());
+        assert!(client.reply().unwrap().problem(400).contains("several `Host` headers"), "{path}");
     }
     // Older programs name no host.
     let mut client = server.client();

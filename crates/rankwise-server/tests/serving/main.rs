@@ -3,6 +3,8 @@
 mod answers;
 mod client;
 mod events;
+mod index;
+mod judging;
 mod limits;
 mod models;
 mod place;

@@ -4,12 +4,10 @@ use crate::client::{Client, Reply};
 use crate::place::{ADMIN, JUDGE, Running, bearer, demo, reopened, settings};
 use rankwise::data::Columns;
 use rankwise::models::{Model, Ranker};
-use rankwise_search::{Analyzer, Document, Field, Index, Schema, Value};
 use rankwise_server::Settings;
 use serde_json::json;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 fn put(client: &mut Client, name: &str, bytes: &[u8], token: &str) -> Reply {
     client.send("PUT", &format!("/models/{name}"), &[("authorization", &bearer(token))], bytes)
@@ -46,10 +44,11 @@ fn models_have_versions_that_can_be_returned_to() {
         [2, 1]
     );
     post(&mut client, "/models/m/rollback").problem(409);
-    client.post("/score", &json!({ "rows": [[1, 0]] })).problem(404);
-    post(&mut client, "/models/m/promote").json();
+    put(&mut client, "other", &plus(5.0), ADMIN).json();
     assert_eq!(client.post("/score", &json!({ "rows": [[1, 0]] })).json()["scores"], json!([2.0]));
-    assert_eq!(client.get("/models").json()["default"], "m");
+    post(&mut client, "/models/other/promote").json();
+    assert_eq!(client.post("/score", &json!({ "rows": [[1, 0]] })).json()["scores"], json!([6.0]));
+    assert_eq!(client.get("/models").json()["default"], "other");
 }
 
 #[test]
@@ -320,63 +319,31 @@ fn searches_under_swaps_are_those_of_one_version() {
     assert_eq!(reopened(&demo().path("docs.idx")).len(), demo().snapshot.len());
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
-    }
-}
-
-/// Asks until the answer is as it should be.
-fn wait_for(client: &mut Client, path: &str, is_right: impl Fn(&serde_json::Value) -> bool) {
-    let begun = Instant::now();
-    loop {
-        let answer = client.get(path).json();
-        if is_right(&answer) {
-            return;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{path}: {answer}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+/// A model that is sent to a server without one serves at once.
+#[test]
+fn the_first_model_that_is_sent_is_the_default() {
+    let server = Running::start(settings());
+    let mut client = server.client();
+    assert_eq!(client.get("/ready").status, 503);
+    put(&mut client, "m", &plus(1.0), ADMIN).json();
+    put(&mut client, "other", &plus(2.0), ADMIN).json();
+    assert_eq!(client.get("/ready").json()["models"], 2);
+    assert_eq!(client.post("/score", &json!({ "rows": [[0, 0]] })).json()["model"], "m");
 }
 
 #[test]
-fn what_is_added_to_the_index_is_found() {
+fn settings_that_make_no_sense_are_refused() {
+    let refused = |settings: Settings, part: &str| {
+        let error = rankwise_server::Server::start(settings).err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused(Settings { admin_tokens: vec![], ..settings() }, "nothing to serve");
+    let mut models = demo().settings().models;
+    models[1].0 = "trees".to_owned();
+    refused(Settings { models, ..settings() }, "two models are called `trees`");
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("docs.idx");
-    copy(&demo().path("docs.idx"), &path);
-    let server = Running::start(Settings { index: Some(path.clone()), ..demo().settings() });
-    let mut client = server.client();
-    let documents = client.get("/ready").json()["documents"].as_u64().unwrap();
-    assert_eq!(client.get("/search?q=zanzibarite").json()["hits"], json!([]));
-
-    let mut writer = Index::open(&path).unwrap().writer(Default::default()).unwrap();
-    let text = Value::Text("The zanzibarite lamp".to_owned());
-    writer.add(Document { id: "new".to_owned(), fields: vec![("title".to_owned(), text)] }).unwrap();
-    writer.commit().unwrap();
-    drop(writer);
-    wait_for(&mut client, "/ready", |answer| answer["documents"] == documents + 1);
-    // By all models, as the library ranks.
-    for model in ["trees", "linear", "bm25"] {
-        let hits = client.get(&format!("/search?q=zanzibarite&model={model}")).json()["hits"].clone();
-        assert_eq!(hits[0]["id"], "new", "{model}");
-    }
-    let ranker = std::sync::Arc::new(demo().ranker("trees.json"));
-    let search = rankwise_search::Search::new(reopened(&path), Default::default());
-    let search = search.with_model(ranker, rankwise_search::search::DEPTH).unwrap();
-    let found = search.run(&rankwise_search::Query::words("lamp"), 10).unwrap();
-    let hits = client.get("/search?q=lamp&model=trees&k=10").json()["hits"].clone();
-    let ids: Vec<&str> = hits.as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, found.iter().map(|found| found.id.as_str()).collect::<Vec<_>>());
-
-    // An index that the models do not fit is not searched.
-    std::fs::remove_dir_all(&path).unwrap();
-    let schema = Schema::new([Field::text("name", Analyzer::English)]).unwrap();
-    let mut writer = Index::create(&path, &schema).unwrap().writer(Default::default()).unwrap();
-    let text = Value::Text("zanzibarite".to_owned());
-    writer.add(Document { id: "other".to_owned(), fields: vec![("name".to_owned(), text)] }).unwrap();
-    writer.commit().unwrap();
-    std::thread::sleep(Duration::from_secs(2));
-    assert_eq!(client.get("/search?q=zanzibarite").json()["hits"][0]["id"], "new");
+    let (log, judgments) = (directory.path().join("file"), directory.path().join(".").join("file"));
+    let both = Settings { log: Some(log.clone()), judgments: Some(judgments), ..demo().settings() };
+    refused(both, "they need a file each");
+    assert!(!log.exists());
 }
