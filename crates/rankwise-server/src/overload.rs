@@ -116,8 +116,8 @@ impl Overload {
         begins
     }
 
-    /// Whether another job may wait.
-    pub(crate) fn takes(&mut self, now: Instant, waiting: Waiting) -> bool {
+    /// Whether another job may wait, if one comes.
+    pub(crate) fn admits(&mut self, now: Instant, waiting: Waiting) -> bool {
         let Some(window) = self.window.take().map(|window| window.at(now)) else { return true };
         if window.calm >= self.needed {
             self.ended = Some(now);
@@ -125,9 +125,20 @@ impl Overload {
             return true;
         }
         let window = self.window.insert(window);
-        window.asked += 1;
-        window.refused += u32::from(!waiting.is_short());
+        if !waiting.is_short() {
+            window.asked += 1;
+            window.refused += 1;
+        }
         waiting.is_short()
+    }
+
+    /// Whether a job that has come may wait.
+    pub(crate) fn takes(&mut self, now: Instant, waiting: Waiting) -> bool {
+        let takes = self.admits(now, waiting);
+        if let (true, Some(window)) = (takes, &mut self.window) {
+            window.asked += 1;
+        }
+        takes
     }
 
     /// How many of the jobs that wait may go on waiting when an overload begins.

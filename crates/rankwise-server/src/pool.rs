@@ -89,7 +89,7 @@ impl Pool {
 
     /// Refuses a request that would compute if the server is overloaded, before anything of it is read.
     pub(crate) fn check_load(&self) -> Answer<()> {
-        match self.shared.lock().takes_more(Instant::now()) {
+        match self.shared.lock().admits_more(Instant::now()) {
             true => Ok(()),
             false => Err(too_many()),
         }
@@ -173,7 +173,12 @@ impl Queue {
         Waiting { jobs: self.jobs.len(), threads: self.threads, service }
     }
 
-    /// Whether another job may wait.
+    /// Whether another job may wait, if one comes.
+    fn admits_more(&mut self, now: Instant) -> bool {
+        !self.closed && self.overload.admits(now, self.waiting())
+    }
+
+    /// Whether a job that has come may wait.
     fn takes_more(&mut self, now: Instant) -> bool {
         !self.closed && self.overload.takes(now, self.waiting())
     }

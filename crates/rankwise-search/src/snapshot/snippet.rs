@@ -5,7 +5,7 @@ use super::{Query, Snapshot};
 use crate::document::{Document, Value};
 use rankwise::Result;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use tantivy::tokenizer::{TextAnalyzer, TokenStream};
 use unicode_segmentation::UnicodeSegmentation;
@@ -25,6 +25,8 @@ pub struct Snippet {
 
 /// Makes the snippets of a query.
 pub struct Snippets {
+    /// The field that is shown beside the snippet.
+    heading: Option<InField>,
     fields: Vec<InField>,
     width: usize,
 }
@@ -50,7 +52,7 @@ struct Match<'a> {
 impl Snapshot {
     /// Snippets of a field for a query, of `width` characters at most.
     pub fn snippets(&self, query: &Query, field: &str, width: usize) -> Result<Snippets> {
-        Ok(Snippets { fields: vec![self.in_field(query, field)?], width })
+        Ok(Snippets { heading: None, fields: vec![self.in_field(query, field)?], width })
     }
 
     /// Snippets of any text field but the one that heads a document.
@@ -58,7 +60,11 @@ impl Snapshot {
         let heading = self.schema().heading();
         let others = self.schema().words().map(|(_, field)| field.name.as_str());
         let others = others.filter(|name| Some(*name) != heading);
-        Ok(Snippets { fields: others.map(|name| self.in_field(query, name)).collect::<Result<_>>()?, width })
+        Ok(Snippets {
+            fields: others.map(|name| self.in_field(query, name)).collect::<Result<_>>()?,
+            heading: heading.map(|name| self.in_field(query, name)).transpose()?,
+            width,
+        })
     }
 
     fn in_field(&self, query: &Query, field: &str) -> Result<InField> {
@@ -84,29 +90,34 @@ impl Snippet {
 }
 
 impl Snippets {
-    /// The best part of this document: the one with the most, and rarest, different words of the query; of equal ones that
-    /// of the longest field. If no field has any, the beginning of the longest; without text, an empty snippet.
+    /// The best part of this document: of each field the part with the most, and rarest, different words of the query, and
+    /// of these the one with the most words that the heading does not show, or that of the longest text. If there are
+    /// none, the beginning of the longest text; without text, an empty snippet.
     pub fn of(&self, document: &Document) -> Snippet {
+        let heading = self.heading.as_ref().and_then(|heading| heading.best(document, usize::MAX));
+        let shown = heading.map(|heading| heading.terms).unwrap_or_default();
         let found = self.fields.iter().filter_map(|field| field.best(document, self.width));
-        let best = found.reduce(|best, other| {
-            let is_better = (other.worth, other.length) > (best.worth, best.length);
+        let best = found.map(|part| (part.terms.difference(&shown).count(), part)).reduce(|best, other| {
+            let is_better = (other.0, other.1.length) > (best.0, best.1.length);
             if is_better { other } else { best }
         });
-        best.map(|best| best.snippet).unwrap_or_default()
+        best.map(|(_, part)| part.snippet).unwrap_or_default()
     }
 }
 
 /// The best part of a field.
-struct Part {
+struct Part<'a> {
     worth: Worth,
+    /// The words of the query in it.
+    terms: HashSet<&'a str>,
     /// Bytes of the text that it is from.
     length: usize,
     snippet: Snippet,
 }
 
 impl InField {
-    fn best(&self, document: &Document, width: usize) -> Option<Part> {
-        let mut best: Option<Part> = None;
+    fn best(&self, document: &Document, width: usize) -> Option<Part<'_>> {
+        let mut best: Option<Part<'_>> = None;
         for (_, value) in document.fields.iter().filter(|(name, _)| *name == self.name) {
             let texts = match value {
                 Value::Text(text) => std::slice::from_ref(text),
@@ -114,17 +125,17 @@ impl InField {
                 Value::Number(_) => &[],
             };
             for text in texts {
-                let (worth, snippet) = self.of_text(text, width);
-                if best.as_ref().is_none_or(|best| worth > best.worth) {
-                    best = Some(Part { worth, length: text.len(), snippet });
+                let part = self.of_text(text, width);
+                if best.as_ref().is_none_or(|best| part.worth > best.worth) {
+                    best = Some(part);
                 }
             }
         }
         best
     }
 
-    /// The best part of a text, and what it is worth.
-    fn of_text(&self, text: &str, width: usize) -> (Worth, Snippet) {
+    /// The best part of a text.
+    fn of_text(&self, text: &str, width: usize) -> Part<'_> {
         let matches = find(text, self.tokenizer.clone(), &self.values);
         let (worth, chosen) = best_run(text, &matches, width);
         let inside = &matches[chosen];
@@ -141,7 +152,8 @@ impl InField {
             cut_after: !text[part.end..].trim().is_empty(),
             text: text[part].to_owned(),
         };
-        (worth, snippet)
+        let terms = inside.iter().map(|found| found.term).collect();
+        Part { worth, terms, length: text.len(), snippet }
     }
 }
 
