@@ -257,7 +257,9 @@ impl SearchIndex {
 
     fn search_of(&self, options: &SearchOptions<'_>) -> PyResult<Search> {
         let ranker = options.model.as_ref().map(|model| Arc::clone(&model.get().ranker));
-        Search::of(self.snapshot(), ranker, &options.retrieval()).map_err(exception)
+        let search = Search::of(self.snapshot(), ranker, &options.retrieval()).map_err(exception)?;
+        search.check_candidates().map_err(exception)?;
+        Ok(search)
     }
 
     fn searching(&self, text: &str, options: &SearchOptions<'_>) -> PyResult<(Search, Query)> {

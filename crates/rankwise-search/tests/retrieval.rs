@@ -4,7 +4,7 @@ use rankwise::data::{Dataset, Row};
 use rankwise::models::Ranker;
 use rankwise::recipe::{Recipe, Start};
 use rankwise::watch::Silent;
-use rankwise_search::search::{Retrieval, RetrievalOptions, run_of};
+use rankwise_search::search::{Given, Retrieval, RetrievalOptions, run_of};
 use rankwise_search::{
     Bm25, Candidates, Extraction, FeatureSet, Query, Search, SearchQuery, Snapshot, Unjudged, demo,
 };
@@ -88,9 +88,19 @@ fn other_parameters_are_refused_where_they_change_a_feature() {
     let search = Search::of(snapshot(), Some(model), &options).unwrap();
     let by_model = search.run(&Query::words("lighthouse"), 10).unwrap().iter().filter(|f| f.by_model).count();
     assert_eq!(by_model, 3);
+    search.check_candidates().unwrap();
     // Judged documents were not found by BM25.
-    let model = trained(&data_of(covered, weighted(), Candidates::Judged));
+    let rank = "{ name = \"place\", kind = \"retrieval-rank\" }";
+    let found = Search::new(snapshot(), Bm25::default()).run_all(&queries(), 5, &|_| {}).unwrap();
+    let named: Vec<_> = queries().into_iter().map(|query| query.id).zip(found).collect();
+    let run = Candidates::Run(run_of(&named, "other"));
+    let model = trained(&data_of(&format!("{covered}, {rank}"), weighted(), run));
     assert_eq!(Retrieval::of_model(&model).unwrap(), None);
+    let search = Search::of(snapshot(), Some(model), &RetrievalOptions::default()).unwrap();
+    let error = search.check_candidates().unwrap_err().to_string();
+    assert!(error.contains("feature `place` comes from a retrieval other than BM25"), "{error}");
+    let given = vec![Given { id: "skerrow".into(), score: 3.0 }];
+    assert_eq!(search.rank(&Query::words("ferry"), given).unwrap().found.len(), 1);
 }
 
 #[test]

@@ -99,6 +99,7 @@ impl SearchCommand {
         let snapshot = snapshot(&self.index)?;
         let model = self.model.as_deref().map(load_model).transpose()?.map(Arc::new);
         let search = Search::of(snapshot, model, &self.bm25.retrieval(self.depth))?;
+        search.check_candidates()?;
         match &self.queries {
             Some(file) => self.run_queries(&search, file),
             None => self.run_one(&search),

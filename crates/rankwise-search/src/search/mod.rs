@@ -41,6 +41,8 @@ struct Model {
     ranker: Arc<Ranker>,
     rows: FeatureRows,
     depth: usize,
+    /// A feature of retrieval, if the candidates of the training were not those of BM25.
+    foreign: Option<String>,
 }
 
 /// A document in the result of a search.
@@ -90,21 +92,33 @@ impl Search {
             ));
         }
         let set = FeatureSet::of_model(&ranker, self.snapshot.schema())?;
-        self.check_scores(&ranker, &set)?;
+        let foreign = self.foreign_scores(&ranker, &set)?.map(str::to_owned);
         let rows = FeatureRows::new(&self.snapshot, &set)?;
-        Ok(Search { model: Some(Model { ranker, rows, depth }), ..self })
+        Ok(Search { model: Some(Model { ranker, rows, depth, foreign }), ..self })
     }
 
-    /// Rejects a model with features of retrieval if BM25 scored otherwise for its training.
-    fn check_scores(&self, ranker: &Ranker, set: &FeatureSet) -> Result<()> {
-        let Some(feature) = set.of_retrieval() else { return Ok(()) };
+    /// A feature of retrieval that BM25 has not given. Fails if BM25 gave it with other parameters.
+    fn foreign_scores<'a>(&self, ranker: &Ranker, set: &'a FeatureSet) -> Result<Option<&'a str>> {
+        let Some(feature) = set.of_retrieval() else { return Ok(None) };
         match Retrieval::of_model(ranker)? {
+            None => Ok(Some(feature)),
             Some(then) if !then.bm25.is_like(&self.bm25) => Err(Error::model(format!(
                 "the model's feature `{feature}` was computed from BM25 with {}, and this search has {}; leave that to the                  model, or train it again",
                 then.bm25.in_words(),
                 self.bm25.in_words()
             ))),
-            _ => Ok(()),
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// Rejects a model that knows the scores of another retrieval. It can [`rank`](Search::rank) what that has found.
+    pub fn check_candidates(&self) -> Result<()> {
+        match self.model.as_ref().and_then(|model| model.foreign.as_ref()) {
+            Some(feature) => Err(Error::model(format!(
+                "the model's feature `{feature}` comes from a retrieval other than BM25, so BM25's candidates would have \
+                 values that it does not know; train it on candidates of BM25, or let it rank what that retrieval finds"
+            ))),
+            None => Ok(()),
         }
     }
 
