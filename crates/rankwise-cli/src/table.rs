@@ -219,7 +219,12 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, escaped, shortened, usable, wrap_to};
+    use super::{Columns, escaped, p_value, shortened, usable, wrap_to};
+
+    #[test]
+    fn a_small_p_is_no_equation() {
+        assert_eq!((p_value(0.00001), p_value(0.25)), ("< 0.0001".to_owned(), "= 0.2500".to_owned()));
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped_and_long_words_are_cut() {

@@ -171,7 +171,7 @@ fn grades_may_be_any_numbers() {
 fn the_errors_of_judges_with_many_grades_fit_a_terminal() {
     let place = Place::new();
     let row = |d: u32| {
-        let (ann, bob) = (d % 11, if d % 5 == 0 { (d + 1) % 11 } else { d % 11 });
+        let (ann, bob) = (d % 11, if d.is_multiple_of(5) { (d + 1) % 11 } else { d % 11 });
         format!("q,d{d},ann,{ann}\nq,d{d},bob,{bob}\nq,d{d},eve,{ann}\n")
     };
     let rows: String = (0..110).map(row).collect();
@@ -180,4 +180,13 @@ fn the_errors_of_judges_with_many_grades_fit_a_terminal() {
     for part in ["ann: accuracy", "bob: accuracy", "true grade", "10 (", "--json has all"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+}
+
+#[test]
+fn ids_that_qrels_cannot_hold_have_a_way_out() {
+    let place = Place::new();
+    place.write("judgments.csv", "query,document,judge,grade\nq,two words,ann,1\n");
+    let error = place.fails("labels merge judgments.csv -o qrels.txt");
+    assert!(error.contains("-o NAME.csv with `labels merge`"), "{error}");
+    place.ok("labels merge judgments.csv -o labels.csv");
 }

@@ -98,7 +98,7 @@ pub(super) fn train(
     let mut data = data.into_iter();
     let (train, valid) = (data.next().expect("there is training data"), data.next());
     notes.extend(valid.as_ref().and_then(|valid| shared_note(&train, valid, &*exchange)));
-    notes.extend(forecast(&trainer, &train, &*exchange)?);
+    notes.extend(forecast(&trainer, &train, &*exchange));
     notes.iter().for_each(|sentence| note(sentence));
     let start = Start { ranker: None, checkpoint };
     let ranker = trainer.fit_prepared(&train, valid.as_ref(), start, watch)?;
@@ -119,15 +119,14 @@ fn shared_note(train: &Dataset, valid: &Dataset, exchange: &dyn Exchange) -> Opt
 }
 
 /// A sentence if training may take very long for the worker that has most to do.
-fn forecast(trainer: &Trainer, train: &Dataset, exchange: &dyn Exchange) -> Result<Option<String>> {
-    let time = trainer.time(train)?;
-    let longest = |times: Vec<TrainingTime>| {
-        times
-            .into_iter()
-            .max_by(|a, b| a.seconds.total_cmp(&b.seconds))
-            .map(|time| trainer.forecast_of(&time))
+fn forecast(trainer: &Trainer, train: &Dataset, exchange: &dyn Exchange) -> Option<String> {
+    // What is wrong with the data is found by the training, which has the same error for all.
+    let time = trainer.time(train).ok();
+    let longest = |times: Vec<Option<TrainingTime>>| {
+        let longest = times.into_iter().flatten().max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+        trainer.forecast_of(&longest)
     };
-    Ok(exchange::ask(exchange, Location::caller(), || time, longest).flatten())
+    exchange::ask(exchange, Location::caller(), || time, longest)
 }
 
 /// The training and validation queries of this worker, none for the driver, and what the user should know about the files.

@@ -114,7 +114,7 @@ impl Propensities {
         let unknown = (!self.interpolated.is_empty()).then(|| {
             format!(
                 "nothing was shown at {}; propensities there are interpolated between those of the nearest ranks",
-                shown_ranks(&self.interpolated)
+                in_words(&self.interpolated)
             )
         });
         let unfinished = (!self.converged).then(|| match self.method {
@@ -235,7 +235,7 @@ fn check_first(ranks: &[u32]) -> Result<()> {
 }
 
 /// Ranks for people: `ranks 3–7 and 9`.
-fn shown_ranks(ranks: &[u32]) -> String {
+fn in_words(ranks: &[u32]) -> String {
     let runs: Vec<String> = ranks.chunk_by(|a, b| a + 1 == *b).map(run_of_ranks).collect();
     let many = if ranks.len() == 1 { "rank" } else { "ranks" };
     match runs.as_slice() {

@@ -515,3 +515,21 @@ fn too_few_files_for_the_workers_are_told() {
         job(&["a", "b"], 3).forecast().unwrap().starts_with("the training data is 2 files for 3 workers")
     );
 }
+
+#[test]
+fn a_long_training_is_forecast_by_the_worker_that_has_most_to_do() {
+    let trainer = Recipe::new("lambda-rank").check().unwrap();
+    let data = |documents: usize| {
+        let labels: Vec<f32> = (0..documents).map(|i| (i % 3) as f32).collect();
+        Dataset::dense(vec![1.0; documents], 1, labels, &[documents]).unwrap()
+    };
+    let (short, long) = (data(10), data(100_000));
+    let (driver, workers) = with_exchange(2, |exchange| {
+        let own = if exchange.worker() == Some(1) { &long } else { &short };
+        forecast(&trainer, own, &*exchange)
+    });
+    assert!(driver.as_ref().unwrap().contains("the longest query has 100000"), "{driver:?}");
+    assert_eq!(workers, [driver.clone(), driver]);
+    let (driver, _) = with_exchange(2, |exchange| forecast(&trainer, &short, &*exchange));
+    assert_eq!(driver, None);
+}
