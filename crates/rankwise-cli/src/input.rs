@@ -63,6 +63,10 @@ pub(crate) struct Input {
     /// features of LETOR text by number
     #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
     categorical: Vec<String>,
+
+    /// Whether tables may have no label: for data that is only scored.
+    #[arg(skip)]
+    unlabelled: bool,
 }
 
 /// A size of memory as it was typed.
@@ -144,6 +148,11 @@ impl Input {
         Input { first_id: self.first_id.or(from_zero.then_some(0)), categorical, ..self.clone() }
     }
 
+    /// The same options for data without labels.
+    pub(crate) fn unlabelled(self) -> Input {
+        Input { unlabelled: true, ..self }
+    }
+
     /// The model with its first feature as the user gave it, where its file does not decide that.
     pub(crate) fn number(&self, ranker: Ranker) -> Result<Ranker> {
         match (self.first_id, ranker.numbering) {
@@ -186,6 +195,7 @@ impl Input {
                 only: self.only.clone(),
                 categorical: self.categorical.clone(),
             },
+            unlabelled: self.unlabelled,
             memory_limit: (self.memory_limit * f64::from(1 << 30)) as u64,
         }
     }

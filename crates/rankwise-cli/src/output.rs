@@ -136,7 +136,7 @@ fn hint(error: &str) -> Option<String> {
     } else if error.contains("raise the limit") {
         "--memory-limit GIB".to_owned()
     } else if error.contains("cannot be written to a TREC file") {
-        "--format csv with `score`, --json with `search`".to_owned()
+        "--format csv with `score`, --json with `search`, -o NAME.csv with `labels merge`".to_owned()
     } else if error.contains("two documents have the id") {
         "--duplicates keep-first or --duplicates replace".to_owned()
     } else if error.contains("allow larger documents") {

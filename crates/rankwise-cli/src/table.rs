@@ -123,6 +123,14 @@ pub(crate) fn probability(p: f64) -> String {
     if p > 0.0 && p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
 }
 
+/// A p-value for a sentence: `= 0.0123`, or `< 0.0001`.
+pub(crate) fn p_value(p: f64) -> String {
+    match probability(p).strip_prefix('<') {
+        Some(limit) => format!("< {limit}"),
+        None => format!("= {}", probability(p)),
+    }
+}
+
 /// Breaks long lines between words for a terminal of 80 columns; later lines are indented by two.
 pub(crate) fn wrap(text: &str) -> String {
     wrap_to(text, usize::from(WIDTH), 0, 2)
@@ -211,7 +219,12 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, escaped, shortened, usable, wrap_to};
+    use super::{Columns, escaped, p_value, shortened, usable, wrap_to};
+
+    #[test]
+    fn a_small_p_is_no_equation() {
+        assert_eq!((p_value(0.00001), p_value(0.25)), ("< 0.0001".to_owned(), "= 0.2500".to_owned()));
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped_and_long_words_are_cut() {

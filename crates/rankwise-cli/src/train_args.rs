@@ -7,7 +7,7 @@ use crate::output;
 use anyhow::{Result, ensure};
 use clap::Args;
 use rankwise::Recipe;
-use rankwise::data::{Dataset, Normalizer};
+use rankwise::data::{Dataset, Normalizer, shared_queries_note};
 use rankwise::distributed::{Source, TrainJob};
 use rankwise::learners::parse_setting;
 use rankwise::metrics::Metric;
@@ -100,14 +100,7 @@ impl TrainArgs {
         let mut aligned = Dataset::align_columns(vec![train, valid])?.into_iter();
         let (train, valid) = aligned.next().zip(aligned.next()).expect("as many as were given");
         let shared = valid.queries_shared_with(&train);
-        if shared > 0 {
-            output::note(format!(
-                "{} of {} are also training queries, so their values are too good and settings chosen by them \
-                 overfit; use other queries to validate",
-                output::thousands(shared),
-                output::count(valid.query_count(), "validation query", "validation queries")
-            ));
-        }
+        output::notes(&Vec::from_iter(shared_queries_note(shared, valid.query_count())));
         Ok((train, Some(valid)))
     }
 
@@ -121,7 +114,7 @@ impl TrainArgs {
     pub(crate) fn job(&self, valid: &[PathBuf], workers: usize) -> Result<TrainJob> {
         self.will_write(&self.output, valid)?;
         ensure!(
-            !self.clicks.are_given() && !are_logs(&self.train)?,
+            !self.clicks.are_given() && !are_logs(&self.train)? && !are_logs(valid)?,
             "clicks are read as a whole, which --workers cannot divide; train in one process"
         );
         let source = |files: &[PathBuf]| Source { files: files.to_vec(), options: self.reading.options() };

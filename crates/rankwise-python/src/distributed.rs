@@ -204,7 +204,7 @@ pub(crate) fn score_shard<'py>(
     let options = reading.options_for(&ranker.get().ranker);
     let ranker = ranker.get().ranker.clone();
     // Rows that are moved to gather queries would get the scores of others, so they are refused.
-    let options = ReadOptions { group: false, ..options };
+    let options = ReadOptions { group: false, unlabelled: true, ..options };
     let score = || ranker.score(&read(&path, &options)?.data);
     Ok(work::unattended(py, n_jobs, score)?.map_err(exception)?.into_pyarray(py))
 }

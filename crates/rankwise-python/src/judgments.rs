@@ -5,9 +5,10 @@ use crate::errors::exception;
 use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rankwise::data::Format;
 use rankwise::labels::{
     self, Agreement, AgreementOptions, DawidSkene, DawidSkeneOptions, Judgment, JudgmentColumns, MergeRule,
-    Merged,
+    Merged, QueryAgreement,
 };
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -24,21 +25,25 @@ impl Judgments {
         let [query, document, judge, grade] = columns;
         let columns = JudgmentColumns { query, document, judge, grade, ..JudgmentColumns::default() };
         let read = || labels::Judgments::read_all(&paths, &columns);
-        Ok(Judgments(py.detach(read).map_err(exception)?))
+        noted(py, py.detach(read))
     }
 
     /// From rows of query, document, judge, grade, note and time.
     #[staticmethod]
     #[expect(clippy::type_complexity, reason = "a row of Python")]
     fn of_rows(
-        rows: Vec<(String, String, String, f64, Option<String>, Option<String>)>,
+        py: Python<'_>,
+        rows: Vec<(String, String, String, Option<f64>, Option<String>, Option<String>)>,
     ) -> PyResult<Judgments> {
-        let mut judgments = labels::Judgments::default();
-        for (query, document, judge, grade, note, time) in rows {
-            let judgment = Judgment { query, document, judge, grade, note, time };
-            judgments.push(judgment).map_err(exception)?;
-        }
-        Ok(Judgments(judgments))
+        let row = |(query, document, judge, grade, note, time): (_, _, _, Option<f64>, _, _)| Judgment {
+            query,
+            document,
+            judge,
+            grade: grade.unwrap_or(f64::NAN),
+            note,
+            time,
+        };
+        noted(py, labels::Judgments::of_rows(rows.into_iter().map(row)))
     }
 
     fn __len__(&self) -> usize {
@@ -48,6 +53,11 @@ impl Judgments {
     #[getter]
     fn replaced(&self) -> usize {
         self.0.replaced()
+    }
+
+    #[getter]
+    fn withdrawn(&self) -> usize {
+        self.0.withdrawn()
     }
 
     #[getter]
@@ -61,6 +71,7 @@ impl Judgments {
     }
 
     fn write(&self, path: PathBuf) -> PyResult<()> {
+        Format::check_text_name(&path).map_err(exception)?;
         self.0.write(&path).map_err(exception)
     }
 
@@ -74,6 +85,20 @@ impl Judgments {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = AgreementOptions { resamples, confidence, seed };
         let found = work::unattended(py, n_jobs, || Agreement::new(&self.0, &options))?;
+        to_python(py, &json!(found.map_err(exception)?))
+    }
+
+    /// The agreement on each query.
+    fn agreement_by_query<'py>(
+        &self,
+        py: Python<'py>,
+        resamples: usize,
+        confidence: f64,
+        seed: u64,
+        n_jobs: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = AgreementOptions { resamples, confidence, seed };
+        let found = work::unattended(py, n_jobs, || QueryAgreement::all(&self.0, &options))?;
         to_python(py, &json!(found.map_err(exception)?))
     }
 
@@ -96,6 +121,13 @@ impl Judgments {
         }
         Ok((MergedLabels(model.merged), to_python(py, &described)?))
     }
+}
+
+/// Judgments, once what was left out of them is logged.
+fn noted(py: Python<'_>, judgments: rankwise::Result<labels::Judgments>) -> PyResult<Judgments> {
+    let judgments = judgments.map_err(exception)?;
+    work::log(py, "warning", &judgments.notes())?;
+    Ok(Judgments(judgments))
 }
 
 /// One label per document.
@@ -133,6 +165,7 @@ impl MergedLabels {
 
     /// Writes a table, or qrels.
     fn write(&self, path: PathBuf, table: bool) -> PyResult<()> {
+        Format::check_text_name(&path).map_err(exception)?;
         let written = match table {
             true => self.0.write(&path),
             false => self.0.qrels().and_then(|qrels| qrels.write(&path)),

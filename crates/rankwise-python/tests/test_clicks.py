@@ -294,3 +294,101 @@ def test_the_command_line_finds_the_same(log: clicks.Log, tmp_path: Path) -> Non
     assert found["held_out"] == model.held_out and found["iterations"] == model.iterations
     stats = command("stats")
     assert {name: stats[name] for name in log.stats()} == log.stats()
+
+
+@pytest.mark.parametrize(
+    ("clicked", "match"),
+    [
+        ([1, float("nan"), float("nan"), 1], "2 of 4 rows of the log have no value in the column clicked, the first of them row 2"),
+        ([1, None, 0, 1], "1 of 4 rows of the log have no value in the column clicked"),
+        (["1", "0", "0", "1"], "the column clicked has '1' in row 1; it must have 0 and 1"),
+        ([1, 0, 2, 1], "the column clicked has 2 in row 3"),
+    ],
+)
+def test_clicks_of_a_frame_are_0_and_1(clicked: list[Any], match: str) -> None:
+    columns = {"session": [1, 1, 2, 2], "query": ["q"] * 4, "document": ["a", "b"] * 2, "clicked": clicked}
+    with pytest.raises(ValueError, match=match):
+        clicks.Log(columns)
+    good = {**columns, "clicked": [np.True_, 0.0, np.int64(1), False]}
+    assert [session["clicks"] for session in clicks.Log(good)] == [[{"doc": "a"}], [{"doc": "a"}]]
+
+
+def test_missing_values_of_pandas_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    columns = {"session": [1, 1, 2], "query": ["q"] * 3, "document": ["a", "b", "a"], "clicked": [1, 0, 0]}
+    for name in columns:
+        frame = pandas.DataFrame(columns).astype(object)
+        frame.loc[1, name] = pandas.NA
+        with pytest.raises(ValueError, match=f"1 of 3 rows of the log have no value in the column {name}"):
+            clicks.Log(frame)
+
+
+@pytest.mark.parametrize("wrong", [1.0, float("nan"), None, True, np.float32(2)])
+def test_ids_are_text_or_whole_numbers(wrong: Any) -> None:
+    good: dict[str, Any] = {"id": 1, "query": np.int64(7), "shown": ["a", np.str_("b")], "clicks": []}
+    assert list(clicks.Log([good]))[0]["query"] == "7"
+    for name, value in (("id", wrong), ("query", wrong), ("shown", ["a", wrong]), ("clicks", [{"doc": wrong}])):
+        with pytest.raises((TypeError, ValueError), match="of session 1.* is no id; ids are text or whole numbers"):
+            clicks.Log([{**good, name: value}])
+
+
+def test_a_text_is_no_list() -> None:
+    for name in ("shown", "clicks"):
+        session: dict[str, Any] = {"id": 1, "query": "q", "shown": ["a"], "clicks": [], name: "abc"}
+        with pytest.raises(TypeError, match=f"the `{name}` of session 1 is 'abc'; give a list"):
+            clicks.Log([session])
+
+
+def test_what_an_estimate_leaves_out_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    log = clicks.Log(SESSIONS)
+    with caplog.at_level(logging.WARNING, "rankwise"):
+        found = log.evaluate({"q": {"Z": 1.0}}, [1.0, 0.5])
+    assert found.ips == 0.0 and (found.unranked_clicks, found.deep_clicks) == (2, 1)
+    for note in (
+        "clicks on documents that it does not rank; they count for nothing: 2",
+        "clicks at ranks without a propensity; they have that of the last rank: 1",
+        "all sessions are of one query, so there are no confidence intervals",
+    ):
+        assert note in caplog.text
+    assert found.interval("ips") is None and "–" in repr(found)
+
+
+def test_propensities_of_ranks_that_were_never_shown_are_noted(caplog: pytest.LogCaptureFixture) -> None:
+    shown = [["a", "b"], ["b", "a"]] * 20
+    sessions = [
+        {"id": i, "query": "q", "shown": s, "positions": [1, 4], "clicks": s[: 1 + i % 3 // 2]} for i, s in enumerate(shown)
+    ]
+    with caplog.at_level(logging.WARNING, "rankwise"):
+        theta = clicks.Log(sessions).propensities()
+    assert theta.interpolated == [2, 3] and theta.theta[0] > theta.theta[1] > theta.theta[2] > theta.theta[3]
+    assert "nothing was shown at ranks 2–3; propensities there are interpolated" in caplog.text
+
+
+def test_labels_are_filled_in_and_biases_are_learned(log: clicks.Log, small: SimpleNamespace) -> None:
+    ids = [f"{query}-{row % 8 + 1}" for row, query in enumerate(small.qid)]
+    numbers: dict[Any, int] = {}
+    for row, query in enumerate(small.qid):
+        numbers[query] = numbers.get(query, 0) + 1
+        ids[row] = f"{query}-{numbers[query]}"
+    features = rw.Data(small.X, qid=small.qid, docid=ids)
+    theta = clicks.Propensities(1 / np.arange(1, 7))
+    clipped = log.training_data(features, propensities=theta, clip=0.4)
+    ranker = rw.Recipe("regression").fit(log.training_data(features, propensities=theta))
+    filled = log.training_data(features, propensities=theta, clip=0.4, fill_in=ranker)
+    assert np.all(filled.labels >= clipped.labels) and np.any(filled.labels > clipped.labels)
+    with pytest.raises(ValueError, match="give propensities, and a clip above 0"):
+        log.training_data(features, fill_in=ranker)
+    by_session = log.training_data(features, by_session=True)
+    assert set(by_session.labels.tolist()) == {0.0, 1.0}
+    recipe = rw.Recipe("lambda-mart", position_bias="additive", iterations=3, min_data_in_leaf=5)
+    assert recipe.fit(by_session).record["iterations"] == 3
+    with pytest.raises(ValueError, match="use one of the two"):
+        log.training_data(features, propensities=theta, by_session=True)
+    with pytest.raises(ValueError, match="make data with one query per session"):
+        recipe.fit(log.training_data(features))
+
+
+def test_p_values_are_written_in_words() -> None:
+    from rankwise import _frames
+
+    assert (_frames.p_value(0.00001), _frames.p_value(0.25)) == ("< 0.0001", "= 0.2500")

@@ -276,3 +276,32 @@ def test_a_missing_engine_says_what_to_install(shards, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(ModuleNotFoundError, match=package):
             distributed.train(RECIPE, shards, engine=engine)
+
+
+def test_data_in_memory_are_refused_with_the_way_out(shards):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"label": [0, 1], "qid": [1, 1], "x": [0.1, 0.2]})
+    for data in (frame, np.zeros((2, 2)), {"label": [0]}):
+        with pytest.raises(TypeError, match="workers read files|give files"):
+            distributed.train(RECIPE, data)
+    model = distributed.LambdaMART(workers=2)
+    for name, value in (("y", [1]), ("group", [2]), ("sample_weight", [1.0]), ("eval_set", [(1, 2)])):
+        with pytest.raises(TypeError, match=f"{name} cannot be given here: workers read .*fit\\(shards"):
+            model.fit(shards, **{name: value})
+    with pytest.raises(TypeError, match="qid is of type list; workers read the data from files, so give the name"):
+        model.fit(shards, qid=[1, 2])
+    with pytest.raises(TypeError, match="ignore is 'x'; give a list of names"):
+        model.fit(shards, ignore="x")
+
+
+def test_new_data_is_scored_without_labels(tmp_path):
+    (tmp_path / "train.csv").write_text("label,qid,x\n0,1,0.1\n1,1,0.9\n0,2,0.3\n1,2,0.7\n")
+    (tmp_path / "new.csv").write_text("qid,x\n7,0.25\n7,0.75\n")
+    ranker = rw.Recipe("regression").fit(rw.read(tmp_path / "train.csv"))
+    [scores] = distributed.score(ranker, tmp_path / "new.csv")
+    assert scores.shape == (2,) and scores[1] > scores[0]
+
+
+def test_notes_on_the_data_are_logged(shards, caplog):
+    distributed.train(RECIPE, shards, workers=2, valid=shards)
+    assert "12 of 12 validation queries are also training queries" in caplog.text

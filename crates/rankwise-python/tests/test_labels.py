@@ -137,3 +137,23 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
         labels.read(tmp_path / "word.csv")
     with pytest.raises(ValueError, match="no column `who`"):
         labels.read(tmp_path / "word.csv", judge="who")
+
+
+def test_frames_take_judgments_back_as_files_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "judgments.csv"
+    path.write_text("query,judge,docno,rel\nq,a,x,1\nq,a,y,1\nq,a,x,\nq,b,y,\n")
+    frame = pandas.read_csv(path)
+    for judgments in (labels.read(path), labels.Judgments(frame), labels.Judgments(frame.to_dict("records"))):
+        assert list(judgments.to_frame()["document"]) == ["y"]
+        assert (judgments.withdrawn, judgments.without_grade) == (1, 1)
+    assert caplog.text.count("1 judgment was taken back by a later row without a grade") == 3
+    with pytest.raises(ValueError, match="a judgment has no document"):
+        labels.Judgments([("q", float("nan"), "ann", 1)])
+
+
+def test_labels_are_not_written_under_the_name_of_a_parquet_file(tmp_path: Path) -> None:
+    judgments = labels.Judgments(ROWS)
+    for thing in (judgments, judgments.merge()):
+        with pytest.raises(ValueError, match="is the name of a Parquet file, and only text is written here"):
+            thing.save(tmp_path / "labels.parquet")

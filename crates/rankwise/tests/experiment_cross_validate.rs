@@ -1,6 +1,6 @@
 //! Cross-validation against a loop written by hand.
 
-use rankwise::data::{Dataset, SplitOrder, Synth, SyntheticShape, split};
+use rankwise::data::{ClickLabels, Dataset, SplitOrder, Synth, SyntheticShape, split};
 use rankwise::experiment::{CrossFold, CrossValidated, cross_validate};
 use rankwise::metrics::{Conventions, evaluate, parse_list};
 use rankwise::recipe::{Recipe, Start};
@@ -52,6 +52,19 @@ fn it_is_a_loop_over_the_folds_of_a_split() {
     }
     assert_eq!((queries, validated.evaluation.query_ids.len()), (23, 23));
     assert!((validated.evaluation.mean(1).unwrap() - sum / 23.0).abs() < 1e-12);
+}
+
+#[test]
+fn clicks_are_evaluated_as_clicks_over_all_folds() {
+    let (data, stop) = (data().with_click_labels(ClickLabels::default()).unwrap(), Stop::default());
+    let metrics = parse_list("ndcg@5", &Conventions::default()).unwrap();
+    let trainer = Recipe::new("list-net").set("rounds", 3).check().unwrap();
+    let folds = CrossFold::equal(23, 4, 3).unwrap();
+    let validated = cross_validate(&trainer, &data, &folds, &metrics, &stop, &|_, _| {}).unwrap();
+    let by_fold: Vec<_> = validated.folds.iter().flat_map(|fold| &fold.evaluation.values[0]).collect();
+    assert_eq!(validated.evaluation.values[0].iter().collect::<Vec<_>>(), by_fold);
+    // The NDCG of grades is at most 1; the DCG of clicks is not.
+    assert!(validated.evaluation.mean(0).unwrap() > 1.0);
 }
 
 #[test]

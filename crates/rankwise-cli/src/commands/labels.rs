@@ -45,7 +45,7 @@ struct JudgmentArgs {
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     query: Option<String>,
 
-    /// Column with the document. Default: document, docid, doc_id or document_id
+    /// Column with the document. Default: document, doc, docid, doc_id, docno or document_id
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     document: Option<String>,
 
@@ -53,7 +53,7 @@ struct JudgmentArgs {
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     judge: Option<String>,
 
-    /// Column with the grade. Default: grade, label, rating or relevance
+    /// Column with the grade. Default: grade, label, rating, rel or relevance
     #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     grade: Option<String>,
 }
@@ -69,16 +69,7 @@ impl JudgmentArgs {
             ..JudgmentColumns::default()
         };
         let judgments = Judgments::read_all(&self.files, &columns)?;
-        if judgments.without_grade() > 0 {
-            let (one, many) = ("row has no grade and is left out", "rows have no grade and are left out");
-            crate::output::note(crate::output::count(judgments.without_grade(), one, many));
-        }
-        if judgments.replaced() > 0 {
-            let replaced = crate::output::count(judgments.replaced(), "judgment was", "judgments were");
-            crate::output::note(format!(
-                "{replaced} replaced by a later one of the same judge, query and document"
-            ));
-        }
+        crate::output::notes(&judgments.notes());
         Ok(judgments)
     }
 

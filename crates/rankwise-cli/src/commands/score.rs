@@ -61,7 +61,7 @@ impl Score {
         let read = [("the model", &*self.model), ("the data", &*self.file)];
         output::prepare_to_write(&self.output, &read)?;
         let ranker = self.reading.number(load_model(&self.model)?)?;
-        let data = self.reading.for_model(&ranker).read_in_order(&self.file)?;
+        let data = self.reading.for_model(&ranker).unlabelled().read_in_order(&self.file)?;
         note_width(&ranker, &data);
         if self.grades {
             return Ok(write_grades(&self.output, &ranker.grades(&data)?)?);

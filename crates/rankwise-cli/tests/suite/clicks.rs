@@ -186,6 +186,16 @@ fn a_ranker_is_evaluated_by_the_log_of_another() {
     for part in ["new.run: 3 sessions of 1 query", "as shown", "SNIPS", "95 % CI", "clipped at 0.1"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
+    // Queries are resampled, and there is only one.
+    assert!(ranker["ips_interval"].is_null() && ranker["snips_interval"].is_null(), "{ranker}");
+    assert!(!printed.contains(" to ") && printed.contains('–'), "{printed}");
+    let (_, told) = place.both("clicks evaluate log.jsonl --propensity theta.json --run new.run");
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("new.run: all sessions are of one query, so there are no confidence intervals"),
+        "{told}"
+    );
+    assert!(told.contains("clicks on documents that it does not rank; they count for nothing: 1"), "{told}");
     place.write("other.run", "z Q0 c 1 3 new\n");
     place.write("zero.json", r#"{"method": "given", "theta": [1, 0], "converged": true}"#);
     for (arguments, part) in [

@@ -101,13 +101,18 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("`clicks stats LOG… --json`", &["clicks stats log.jsonl broken.jsonl --json"]),
     (
         "`clicks fit MODEL LOG… --json`",
-        &["clicks fit pbm log.jsonl --json", "clicks fit cascade log.jsonl --held-out 0 --json"],
+        &[
+            "clicks fit pbm log.jsonl --json",
+            "clicks fit dcm log.jsonl --json",
+            "clicks fit cascade log.jsonl --held-out 0 --json",
+        ],
     ),
     (
         "`clicks propensity LOG… --json`",
         &[
             "clicks propensity log.jsonl -o theta.json --json",
             "clicks propensity log.jsonl --by em --depth 3 --json",
+            "clicks propensity gap.jsonl --json",
         ],
     ),
     (
@@ -144,6 +149,11 @@ source = "by hand"
 
 const DOCUMENTS: &str = r#"{"id": "d1", "title": "Time sharing", "cites": ["d2"]}
 {"id": "d2", "title": "Sharing a batch of time", "cites": []}
+"#;
+
+/// Nothing was shown at rank 2.
+const GAP: &str = r#"{"id": 1, "query": "q", "shown": ["a", "b"], "positions": [1, 3], "clicks": [{"doc": "a"}]}
+{"id": 2, "query": "q", "shown": ["b", "a"], "positions": [1, 3], "clicks": [{"doc": "b"}, {"doc": "a"}]}
 "#;
 
 /// Objects whose keys are names of metrics or parameters, or that belong to a file format.
@@ -220,6 +230,7 @@ fn the_json_output_of_every_command_has_the_documented_keys() {
     place.write("docs.jsonl", DOCUMENTS);
     place.write("q.tsv", "1\ttime sharing\n2\tsharing\n");
     place.write("judgments.csv", JUDGMENTS);
+    place.write("gap.jsonl", GAP);
     place.write("broken.jsonl", "{\"id\": 1");
     for (heading, commands) in COMMANDS {
         let documented = documented(&document, heading);

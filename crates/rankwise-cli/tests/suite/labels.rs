@@ -140,3 +140,53 @@ fn bad_judgments_are_refused_with_their_place() {
     }
     assert!(!place.path("qrels.txt").exists());
 }
+
+#[test]
+fn judgments_that_were_taken_back_are_counted() {
+    let place = Place::new();
+    place.write("judgments.csv", "query,document,judge,grade\nq,x,a,1\nq,y,a,1\nq,x,a,\nq,z,a,\n");
+    let (_, told) = place.both("labels merge judgments.csv -o qrels.txt");
+    assert_eq!(place.read("qrels.txt"), "q 0 y 1\n");
+    assert!(told.contains("1 judgment was taken back by a later row without a grade"), "{told}");
+    assert!(told.contains("1 row has no grade and is left out"), "{told}");
+}
+
+#[test]
+fn grades_may_be_any_numbers() {
+    let place = Place::new();
+    let row = |d: u32| {
+        format!("q{},d{d},ann,{}\nq{},d{d},bob,{}\n", d % 9, f64::from(d) / 7.0, d % 9, f64::from(d) / 7.1)
+    };
+    let rows: String = (0..2_000).map(row).collect();
+    place.write("judgments.csv", format!("query,document,judge,grade\n{rows}"));
+    let printed = place.narrow("labels agree judgments.csv --resamples 20");
+    assert!(printed.contains(", from 0 to 285.57") && printed.contains("queries"), "{printed}");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let queries =
+        printed.lines().map(words).find(|words| words.first().is_some_and(|word| word == "queries"));
+    assert_eq!(queries.unwrap(), ["queries", "9"]);
+}
+
+#[test]
+fn the_errors_of_judges_with_many_grades_fit_a_terminal() {
+    let place = Place::new();
+    let row = |d: u32| {
+        let (ann, bob) = (d % 11, if d.is_multiple_of(5) { (d + 1) % 11 } else { d % 11 });
+        format!("q,d{d},ann,{ann}\nq,d{d},bob,{bob}\nq,d{d},eve,{ann}\n")
+    };
+    let rows: String = (0..110).map(row).collect();
+    place.write("judgments.csv", format!("query,document,judge,grade\n{rows}"));
+    let printed = place.narrow("labels merge judgments.csv --by dawid-skene -o qrels.txt");
+    for part in ["ann: accuracy", "bob: accuracy", "true grade", "10 (", "--json has all"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
+
+#[test]
+fn ids_that_qrels_cannot_hold_have_a_way_out() {
+    let place = Place::new();
+    place.write("judgments.csv", "query,document,judge,grade\nq,two words,ann,1\n");
+    let error = place.fails("labels merge judgments.csv -o qrels.txt");
+    assert!(error.contains("-o NAME.csv with `labels merge`"), "{error}");
+    place.ok("labels merge judgments.csv -o labels.csv");
+}

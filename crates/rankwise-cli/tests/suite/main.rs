@@ -2,6 +2,7 @@
 //! linked once.
 
 mod categories;
+mod click_notes;
 mod clicks;
 mod commands;
 mod completions;

@@ -281,3 +281,20 @@ fn other_encodings_and_separators_are_named() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn new_data_is_scored_without_labels() {
+    let place = Place::new();
+    place.write("train.csv", "label,qid,x\n0,1,0.1\n1,1,0.9\n0,2,0.3\n1,2,0.7\n");
+    place.write("new.csv", "qid,x\n7,0.25\n7,0.75\n");
+    place.write("labelled.csv", "label,qid,x\n0,7,0.25\n1,7,0.75\n");
+    place.ok("train regression --train train.csv -o m.json");
+    place.ok("convert labelled.csv labelled.parquet");
+    let scores = place.ok("score m.json new.csv");
+    assert_eq!(scores.lines().count(), 2);
+    assert_eq!(scores, place.ok("score m.json labelled.csv"));
+    assert_eq!(scores, place.ok("score m.json labelled.parquet"));
+    // What needs labels still asks for them.
+    let error = place.fails("eval m.json new.csv");
+    assert!(error.contains("there is no column `label`"), "{error}");
+}

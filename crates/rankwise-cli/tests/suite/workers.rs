@@ -26,6 +26,7 @@ fn the_model_is_the_same_for_any_number_of_workers() {
     let (_, told) = place.both(&format!("{TRAIN} --workers 2 -o m.json"));
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("the training data is 1 file for 2 workers"), "{told}");
+    assert!(told.contains("60 of 60 validation queries are also training queries"), "{told}");
     let json = |arguments: &str| {
         let mut value = place.json(&format!("{TRAIN} --json -o m.json {arguments}"));
         value.as_object_mut().unwrap().remove("model");
@@ -137,14 +138,50 @@ fn ctrl_c_stops_all_and_keeps_the_model_so_far() {
 }
 
 #[test]
+fn what_one_process_notes_about_the_data_is_noted_with_workers() {
+    let place = Place::new();
+    place.write("apart.txt", "1 qid:1 1:0.5\n0 qid:2 1:0.1\n0 qid:1 1:0.2\n1 qid:2 1:0.4\n");
+    place.write("more.txt", "1 qid:1 1:0.9\n0 qid:3 1:0.1\n");
+    let notes = |arguments: &str| {
+        let (_, told) = place.both(&format!("train regression --group -o m.json --train {arguments}"));
+        told.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let one_file = "note: the rows of 2 queries were not adjacent and have been gathered";
+    assert!(notes("apart.txt").contains(one_file) && notes("apart.txt --workers 2").contains(one_file));
+    let told = notes("apart.txt more.txt --workers 2");
+    assert!(told.contains("note: apart.txt: the rows of 2 queries were not adjacent"), "{told}");
+    assert!(
+        told.contains("note: the rows of 1 query were in several files and have been gathered"),
+        "{told}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_refused_before_anyone_waits_for_it() {
+    let place = place();
+    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
+    let error = place.fails("train lambda-mart --train pipe --workers 2 -o m.json");
+    let expected =
+        "pipe is a pipe or a device, which cannot be divided among workers; write the data to a file";
+    assert!(error.split_whitespace().collect::<Vec<_>>().join(" ").contains(expected), "{error}");
+}
+
+#[test]
 fn mistakes_are_explained() {
     let place = place();
+    place.write("log.jsonl", "{\"id\": 1, \"query\": \"q\", \"shown\": [\"a\"], \"clicks\": []}\n");
     place.write("letters.txt", "1 qid:1 1:0.5\n0 qid:1 1:abc\n");
     for (arguments, expected) in [
         ("train lambda-mart --train missing.txt --workers 2 -o m.json", "missing.txt"),
         ("train lambda-mart --train letters.txt --workers 2 -o m.json", "letters.txt:2:"),
         ("train lambda-mart --train - --workers 2 -o m.json", "standard input"),
         ("train lambda-mart --train all.txt --workers 0 -o m.json", "0 is not in 1..=1024"),
+        (
+            "train lambda-mart --train all.txt --valid log.jsonl --workers 2 -o m.json",
+            "clicks are read as a whole",
+        ),
+        ("train lambda-mart --train letters.txt all.txt --workers 2 --group -o m.json", "letters.txt:2:"),
         ("train lambda-mart --train all.txt --workers 2 --start m.json -o n.json", "--start"),
         ("train list-net --scorer network --train all.txt --workers 2 -o m.json", "several workers"),
     ] {

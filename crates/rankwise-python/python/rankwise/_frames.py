@@ -37,6 +37,12 @@ def probability(value: float) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
+def p_value(value: float) -> str:
+    """A p-value for a sentence: `= 0.0123`, or `< 0.0001`."""
+    shown = probability(value)
+    return f"< {shown[1:]}" if shown.startswith("<") else f"= {shown}"
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns aligned by spaces: the first to the left, the others to the right; at most 80 columns wide."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]

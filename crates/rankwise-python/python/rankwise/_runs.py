@@ -78,6 +78,14 @@ def column_of(frame: Any, names: Sequence[str], wanted: Sequence[str], what: str
     return _as_list(frame[name_of(names, wanted, f"the frame of {what}")])
 
 
+def is_missing(value: Any) -> bool:
+    """Whether it is None, NaN, NaT or the NA of pandas."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def name_of(names: Sequence[str], wanted: Sequence[str], what: str) -> str:
     """The first of the wanted names that there is."""
     for name in wanted:

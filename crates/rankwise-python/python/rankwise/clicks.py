@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankwise import _frames, _rankwise
 from rankwise._evaluate import scores_of
-from rankwise._runs import as_dictionaries, column_of, named_columns
+from rankwise._runs import as_dictionaries, column_of, is_missing, name_of, named_columns
 from rankwise._rankwise import Data
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Log:
     Args:
         sessions: The path of a file of JSON lines, or a list of paths; dictionaries with the keys of such lines, `id`, `query`,
             `shown` and `clicks` (documents, or dictionaries with `doc` and `time`); or a frame with one row per document
-            shown and the columns session, query, document and clicked, and perhaps rank and ranker.
+            shown and the columns session, query, document and clicked (0 and 1, or booleans), and perhaps rank and ranker.
 
     >>> from rankwise import clicks
     >>> log = clicks.Log({"session": [1, 1, 2], "query": ["q"] * 3, "document": ["a", "b", "b"], "clicked": [0, 1, 0]})
@@ -205,7 +205,8 @@ class Log:
         seed: int = 1,
         n_jobs: int | None = None,
     ) -> Counterfactual:
-        """Estimates what a ranker would have been worth, although it was never shown.
+        """Estimates what a ranker would have been worth, although it was never shown. What is left out is counted in the
+        result, and goes to `logging`.
 
         Args:
             run: The rankings of the new ranker, in any form that `rankwise.evaluate` takes: `{query: {document: score}}`, a
@@ -221,8 +222,8 @@ class Log:
         >>> from rankwise import clicks
         >>> log = clicks.Log([{"id": 1, "query": "q", "shown": ["a", "b"], "clicks": ["b"]}])
         >>> found = log.evaluate({"q": {"b": 1.0, "a": 0.5}}, [1.0, 0.5], "reciprocal")
-        >>> found.ips, found.shown
-        (2.0, 1.0)
+        >>> found.ips, found.shown, found.interval("ips")
+        (2.0, 1.0, None)
         """
         theta = propensities if isinstance(propensities, Propensities) else Propensities(propensities)
         rankings = as_dictionaries(run, "run")
@@ -237,6 +238,8 @@ class Log:
         *,
         propensities: Propensities | Sequence[float] | None = None,
         clip: float = 0.0,
+        fill_in: Any = None,
+        by_session: bool = False,
     ) -> Data:
         """Training data whose labels are clicks, each weighted by how likely its rank is looked at. Recipes know such data:
         every loss takes each click as an example with one relevant document.
@@ -246,6 +249,10 @@ class Log:
                 `features`. Labels in it are not looked at.
             propensities: The propensity of each rank, estimated or known. Without them, clicks count as they are.
             clip: The smallest propensity to divide by.
+            fill_in: A ranker that predicts how often users who look at a document click on it, such as one trained by
+                `regression` on the same clicks: it fills in what `clip` leaves out (doubly robust labels).
+            by_session: One query per session, with the position of each document and its click as it is: for
+                `lambda-mart` with `position_bias`, which learns from these.
 
         >>> import rankwise as rw
         >>> from rankwise import clicks
@@ -258,7 +265,14 @@ class Log:
         theta = propensities
         if theta is not None and not isinstance(theta, Propensities):
             theta = Propensities(theta)
-        return self._log.training_data(features, None if theta is None else theta._propensities, clip)
+        if by_session and (theta is not None or fill_in is not None):
+            raise ValueError(
+                "by_session keeps clicks as they are, and propensities and fill_in change them; use one of the two"
+            )
+        if fill_in is not None and (theta is None or clip <= 0.0):
+            raise ValueError("fill_in fills in what clip leaves out; give propensities, and a clip above 0")
+        known = None if theta is None else theta._propensities
+        return self._log.training_data(features, known, clip, by_session, getattr(fill_in, "ranker_", fill_in))
 
     def interleaving(self, confidence: float = 0.95) -> list[Interleaving]:
         """Which of two rankers wins more of the interleaved sessions, for every two rankers.
@@ -383,6 +397,11 @@ class Propensities:
         return self._propensities.theta
 
     @property
+    def interpolated(self) -> list[int]:
+        """The ranks at which nothing was shown. Their propensities lie between those of the nearest ranks that were shown."""
+        return self._propensities.interpolated
+
+    @property
     def method(self) -> str:
         """How they were estimated: `paired-ranks`, `em`, `swap` or `given`."""
         return self._propensities.method
@@ -431,8 +450,9 @@ class Counterfactual:
     #: What the new ranker does not rank: sessions left out, and clicks that count for nothing.
     unranked_sessions: int
     unranked_clicks: int
-    #: Clicks at ranks with propensities below the limit of `clipped`.
+    #: Clicks at ranks with propensities below the limit of `clipped`, and at ranks without one, which have that of the last.
     clipped_clicks: int
+    deep_clicks: int
 
     def __init__(
         self, found: dict[str, Any], clipped: dict[str, Any], metric: str, clip: float, confidence: float
@@ -442,13 +462,15 @@ class Counterfactual:
             setattr(self, name, found[name])
         self.unranked_sessions = found["unranked_sessions"]
         self.unranked_clicks = found["unranked_clicks"]
+        self.deep_clicks = found["deep_clicks"]
         self.clipped = clipped["ips"]
         self.clipped_clicks = clipped["clipped_clicks"]
         self._intervals = {name: found[f"{name}_interval"] for name in ("ips", "shown", "difference", "snips")}
         self._intervals["clipped"] = clipped["ips_interval"]
 
     def interval(self, estimate: str = "ips") -> tuple[float, float] | None:
-        """The confidence interval of an estimate: `ips`, `clipped`, `shown`, `difference` or `snips`."""
+        """The confidence interval of an estimate: `ips`, `clipped`, `shown`, `difference` or `snips`. `None` if all sessions
+        are of one query, since queries are resampled."""
         if estimate not in self._intervals:
             raise KeyError(f"there is no estimate {estimate}; there are {', '.join(self._intervals)}")
         interval = self._intervals[estimate]
@@ -529,7 +551,7 @@ class Interleaving:
         low, high = (f"{100 * end:.1f}" for end in self.interval)
         return (
             f"{first} {self.wins[0]:,} wins, {second} {self.wins[1]:,} wins, {self.ties:,} ties; "
-            f"{first} wins {100 * self.win_rate:.1f} % ({low} to {high}), p = {_frames.probability(self.p)}"
+            f"{first} wins {100 * self.win_rate:.1f} % ({low} to {high}), p {_frames.p_value(self.p)}"
         )
 
 
@@ -638,14 +660,13 @@ def _sessions_of(frame: Any) -> list[dict[str, Any]]:
     """The sessions of a frame with one row per document shown."""
     names = named_columns(frame)
 
-    def optional(wanted: tuple[str, ...]) -> list[Any] | None:
-        has = any(name in names for name in wanted)
-        return column_of(frame, names, wanted, "a log") if has else None
+    def complete(wanted: tuple[str, ...]) -> list[Any]:
+        return _complete(column_of(frame, names, wanted, "a log"), name_of(names, wanted, "a log"))
 
-    ids, queries, documents, clicked = (
-        column_of(frame, names, wanted, "a log") for wanted in (_SESSION, _QUERY, _DOCUMENT, _CLICKED)
-    )
-    ranks, rankers = optional(_RANK), optional(_RANKER)
+    ids, queries, documents = (complete(wanted) for wanted in (_SESSION, _QUERY, _DOCUMENT))
+    clicked = _are_clicks(complete(_CLICKED), name_of(names, _CLICKED, "a log"))
+    ranks = complete(_RANK) if any(name in names for name in _RANK) else None
+    rankers = column_of(frame, names, _RANKER, "a log") if _RANKER[0] in names else None
     rows: dict[Any, list[int]] = {}
     for row, session in enumerate(ids):
         rows.setdefault(session, []).append(row)
@@ -664,7 +685,27 @@ def _sessions_of(frame: Any) -> list[dict[str, Any]]:
         }
         if ranks is not None:
             made["positions"] = [int(ranks[row]) for row in places]
-        if rankers is not None and rankers[first] is not None:
+        if rankers is not None and not is_missing(rankers[first]):
             made["ranker"] = rankers[first]
         sessions.append(made)
     return sessions
+
+
+def _complete(column: list[Any], name: str) -> list[Any]:
+    """The column, if no value is missing."""
+    missing = [row for row, value in enumerate(column, 1) if is_missing(value)]
+    if missing:
+        raise ValueError(
+            f"{len(missing)} of {len(column)} rows of the log have no value in the column {name}, the first of them row "
+            f"{missing[0]}; leave these rows out, or fill in what is missing"
+        )
+    return column
+
+
+def _are_clicks(column: list[Any], name: str) -> list[bool]:
+    for row, value in enumerate(column, 1):
+        if isinstance(value, (str, bytes)) or value not in (0, 1):
+            raise ValueError(
+                f"the column {name} has {value!r} in row {row}; it must have 0 and 1, or False and True, for each document shown"
+            )
+    return [bool(value) for value in column]

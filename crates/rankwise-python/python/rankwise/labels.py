@@ -14,19 +14,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 from rankwise import _frames, _rankwise
-from rankwise._runs import column_of, name_of, named_columns
+from rankwise._runs import column_of, is_missing, name_of, named_columns
 
 __all__ = ["Agreement", "Judgments", "Merged", "read"]
 
 _COLUMNS = {
     "query": ("query", "qid", "query_id"),
-    "document": ("document", "docid", "doc_id", "document_id"),
+    "document": ("document", "doc", "docid", "doc_id", "docno", "document_id"),
     "judge": ("judge", "assessor", "annotator", "worker"),
-    "grade": ("grade", "label", "rating", "relevance"),
+    "grade": ("grade", "label", "rating", "rel", "relevance"),
 }
 _OPTIONAL = {"note": ("note",), "time": ("time", "timestamp")}
 
@@ -55,9 +56,10 @@ def read(
     Args:
         path: The file, or a list of files.
         query: The column of the query; `query`, `qid` or `query_id` by default.
-        document: The column of the document; `document`, `docid`, `doc_id` or `document_id` by default.
+        document: The column of the document; `document`, `doc`, `docid`, `doc_id`, `docno` or `document_id` by default.
         judge: The column of the judge; `judge`, `assessor`, `annotator` or `worker` by default.
-        grade: The column of the grade; `grade`, `label`, `rating` or `relevance` by default. Rows without one are left out.
+        grade: The column of the grade; `grade`, `label`, `rating`, `rel` or `relevance` by default. A row without a grade takes
+            back what the judge said before.
 
     >>> import pathlib, tempfile
     >>> from rankwise import labels
@@ -73,7 +75,8 @@ def read(
 
 class Judgments:
     """Who gave which grade to which document of which query: at most one grade per query, document and judge. Of several,
-    the last one counts.
+    the last one counts, and a row without a grade takes back what the judge said before. What was replaced, taken back and left
+    out goes to `logging` under the name `rankwise`.
 
     Args:
         judgments: A frame with the columns query, document, judge and grade, and perhaps note and time, by one of their usual
@@ -107,8 +110,13 @@ class Judgments:
         return self._judgments.replaced
 
     @property
+    def withdrawn(self) -> int:
+        """How many judgments were taken back by a row without a grade."""
+        return self._judgments.withdrawn
+
+    @property
     def without_grade(self) -> int:
-        """How many rows of the files had no grade; they are left out."""
+        """How many rows had no grade and took nothing back; they are left out."""
         return self._judgments.without_grade
 
     def to_frame(self) -> Any:
@@ -132,7 +140,8 @@ class Judgments:
         (0.5, 1.0)
         """
         found = self._judgments.agreement(resamples, confidence, seed, n_jobs)
-        return Agreement(found, confidence)
+        by_query = partial(self._judgments.agreement_by_query, resamples, confidence, seed, n_jobs)
+        return Agreement(found, confidence, by_query)
 
     def merge(self, by: str = "majority", *, round: bool = False, iterations: int = 1000) -> Merged:
         """One label per document.
@@ -182,8 +191,11 @@ class Agreement:
     documents: int
     judged_twice: int
 
-    def __init__(self, found: dict[str, Any], confidence: float) -> None:
+    def __init__(
+        self, found: dict[str, Any], confidence: float, by_query: Callable[[], list[dict[str, Any]]]
+    ) -> None:
         self._found = found
+        self._by_query = by_query
         self._confidence = confidence
         self.documents = found["documents"]
         self.judged_twice = found["judged_twice"]
@@ -215,10 +227,10 @@ class Agreement:
         columns = ("first", "second", "documents", "percentage", "cohen", "cohen_linear", "cohen_quadratic")
         return _frames.of_rows(rows, columns)
 
-    @property
+    @cached_property
     def per_query(self) -> Any:
-        """A frame with one row per query: its documents and every coefficient."""
-        rows = [{**row, **_values(row["estimates"])} for row in self._found["queries"]]
+        """A frame with one row per query: its documents and every coefficient. It is computed when it is asked for."""
+        rows = [{**row, **_values(row["estimates"])} for row in self._by_query()]
         return _frames.of_rows(rows, ("query", "documents", *_NAMES))
 
     def _rows(self) -> list[list[str]]:
@@ -293,14 +305,14 @@ class Merged:
         return f"<rankwise.labels.Merged: {count:,} label{'' if count == 1 else 's'} by {self.by}>"
 
 
-def _rows(judgments: Any) -> Iterable[tuple[str, str, str, float, str | None, str | None]]:
+def _rows(judgments: Any) -> Iterable[tuple[str, str, str, float | None, str | None, str | None]]:
     if hasattr(judgments, "columns") or isinstance(judgments, Mapping):
         names = named_columns(judgments)
         columns = [column_of(judgments, names, wanted, "judgments") for wanted in _COLUMNS.values()]
         for wanted in _OPTIONAL.values():
             has = any(name in names for name in wanted)
             columns.append(column_of(judgments, names, wanted, "judgments") if has else [None] * len(columns[0]))
-        return (_row(row) for row in zip(*columns) if _is_given(row[3]))
+        return map(_row, zip(*columns))
     return (_row(_of_dictionary(row) if isinstance(row, Mapping) else tuple(row)) for row in judgments)
 
 
@@ -310,16 +322,15 @@ def _of_dictionary(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*(row[name] for name in chosen), row.get("note"), row.get("time"))
 
 
-def _is_given(grade: Any) -> bool:
-    return grade is not None and grade == grade
-
-
-def _row(row: tuple[Any, ...]) -> tuple[str, str, str, float, str | None, str | None]:
+def _row(row: tuple[Any, ...]) -> tuple[str, str, str, float | None, str | None, str | None]:
     if not 4 <= len(row) <= 6:
         raise ValueError(f"a judgment has {len(row)} values; give query, document, judge and grade, and perhaps note and time")
     query, document, judge, grade, note, time = (*row, None, None)[:6]
-    shown = [None if value is None or value != value else str(value) for value in (note, time)]
-    return str(query), str(document), str(judge), float(grade), shown[0], shown[1]
+    for name, value in zip(_COLUMNS, (query, document, judge)):
+        if is_missing(value):
+            raise ValueError(f"a judgment has no {name}: {row!r}")
+    shown = [None if is_missing(value) else str(value) for value in (note, time)]
+    return str(query), str(document), str(judge), None if is_missing(grade) else float(grade), shown[0], shown[1]
 
 
 def _interval(estimate: dict[str, Any] | None) -> tuple[float, float] | None:

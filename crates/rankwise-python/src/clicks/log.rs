@@ -6,6 +6,7 @@ use super::session::session;
 use crate::convert::to_python;
 use crate::data::Data;
 use crate::errors::exception;
+use crate::ranker::Ranker;
 use crate::work;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -84,6 +85,24 @@ impl ClickLog {
             0 => Err(PyValueError::new_err("the log has no sessions that can be used")),
             _ => Ok(()),
         }
+    }
+
+    /// What is made of all sessions, without Python's lock.
+    fn made<T: Send>(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&mut dyn Iterator<Item = rankwise::Result<Session>>) -> rankwise::Result<T> + Send,
+    ) -> PyResult<T> {
+        let made = match &self.sessions {
+            Sessions::Memory(sessions) => py.detach(|| make(&mut sessions.iter().cloned().map(Ok))),
+            Sessions::Files(paths) => {
+                let mut log = LogReader::open_all(paths).map_err(exception)?;
+                let made = py.detach(|| make(&mut log));
+                self.keep(py, log.report().clone())?;
+                made
+            }
+        };
+        made.map_err(exception)
     }
 
     /// Keeps a report, and logs what is wrong the first time.
@@ -239,7 +258,9 @@ impl ClickLog {
             "swap" => propensity::Propensities::by_swap(&counts),
             _ => Err(rankwise::card::unknown("method", by, &["paired-ranks", "em", "swap"])),
         };
-        Ok(Propensities(py.detach(estimate).map_err(exception)?))
+        let found = py.detach(estimate).map_err(exception)?;
+        work::log(py, "warning", &found.notes())?;
+        Ok(Propensities(found))
     }
 
     /// Rows of query, better document, worse document and sessions.
@@ -278,39 +299,38 @@ impl ClickLog {
         let theta = &propensities.get().0;
         let estimate = |clip| {
             let options = EstimateOptions { clip, ..options };
-            let found = work::unattended(py, n_jobs, || clicks.estimate(theta, &options))?;
-            to_python(py, &json!(found.map_err(exception)?))
+            work::unattended(py, n_jobs, || clicks.estimate(theta, &options))?.map_err(exception)
         };
-        Ok((estimate(0.0)?, estimate(clip)?))
+        let (unclipped, clipped) = (estimate(0.0)?, estimate(clip)?);
+        work::log(py, "warning", &unclipped.notes(&clipped))?;
+        Ok((to_python(py, &json!(unclipped))?, to_python(py, &json!(clipped))?))
     }
 
-    /// Training data whose labels are weighted clicks; the features are those of the sessions, or of other data.
+    /// Training data whose labels are weighted clicks, or with `by_session` the clicks of each session on its own; the
+    /// features are those of the sessions, or of other data.
     fn training_data(
         &self,
         py: Python<'_>,
         features: Option<&Bound<'_, Data>>,
         propensities: Option<&Bound<'_, Propensities>>,
         clip: f64,
+        by_session: bool,
+        fill_in: Option<&Bound<'_, Ranker>>,
     ) -> PyResult<Data> {
         let weights = ClickWeights { propensities: propensities.map(|theta| theta.get().0.clone()), clip };
-        let made = match features {
-            Some(features) => {
-                let (counts, features) = (self.counts(py)?, Arc::clone(&features.get().dataset));
-                py.detach(|| weights.of_counts(&counts, &features))
-            }
-            None => match &self.sessions {
-                Sessions::Memory(sessions) => {
-                    py.detach(|| weights.of_sessions(sessions.iter().cloned().map(Ok)))
-                }
-                Sessions::Files(paths) => {
-                    let mut log = LogReader::open_all(paths).map_err(exception)?;
-                    let made = py.detach(|| weights.of_sessions(&mut log));
-                    self.keep(py, log.report().clone())?;
-                    made
-                }
-            },
-        };
-        let ClickData { data, notes, .. } = made.map_err(exception)?;
+        let features = features.map(|features| Arc::clone(&features.get().dataset));
+        let fill_in = fill_in.map(|ranker| ranker.get().ranker.clone());
+        let made = self.made(py, move |sessions| {
+            let made = match (by_session, features.as_deref()) {
+                (true, features) => ClickWeights::lists(sessions, features),
+                (false, Some(features)) => weights.joined(sessions, features),
+                (false, None) => weights.of_sessions(sessions),
+            }?;
+            let Some(ranker) = fill_in else { return Ok(made) };
+            let predictions = ranker.score(&made.data)?;
+            made.filled_in(&predictions)
+        })?;
+        let ClickData { data, notes, .. } = made;
         work::log(py, "warning", &notes)?;
         Ok(Data::of_dataset(data))
     }

@@ -37,6 +37,11 @@ impl Propensities {
     }
 
     #[getter]
+    fn interpolated(&self) -> Vec<u32> {
+        self.0.interpolated.clone()
+    }
+
+    #[getter]
     fn theta<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.theta.clone().into_pyarray(py)
     }

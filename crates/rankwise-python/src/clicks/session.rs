@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 use rankwise::clicks::{Click, Interleaved, Session};
 
 /// A session from a dictionary with the keys of a line of a log.
@@ -13,14 +13,17 @@ pub(super) fn session(given: &Bound<'_, PyAny>, number: usize) -> PyResult<Sessi
     })?;
     let fields = Fields { dict, number };
     Ok(Session {
-        id: id(&fields.required("id")?)?,
-        query: id(&fields.required("query")?)?,
-        ranker: fields.optional("ranker", id)?,
-        shown: list(&fields.required("shown")?, id)?,
-        positions: fields
-            .optional("positions", |value| list(value, |item| fields.extracted("positions", item)))?,
-        features: fields.optional("features", |rows| list(rows, |row| list(row, feature)))?,
-        clicks: list(&fields.required("clicks")?, |click| fields.click(click))?,
+        id: fields.id("id", &fields.required("id")?)?,
+        query: fields.id("query", &fields.required("query")?)?,
+        ranker: fields.optional("ranker", |value| fields.id("ranker", value))?,
+        shown: fields.list("shown", &fields.required("shown")?, |item| fields.id("shown", item))?,
+        positions: fields.optional("positions", |value| {
+            fields.list("positions", value, |item| fields.extracted("positions", item))
+        })?,
+        features: fields.optional("features", |rows| {
+            fields.list("features", rows, |row| fields.list("features", row, feature))
+        })?,
+        clicks: fields.list("clicks", &fields.required("clicks")?, |click| fields.click(click))?,
         time: fields.optional("time", |value| fields.extracted("time", value))?,
         swap: fields.optional("swap", |value| fields.extracted("swap", value))?,
         interleaved: fields.optional("interleaved", |value| fields.interleaved(value))?,
@@ -60,12 +63,35 @@ impl<'py> Fields<'_, 'py> {
 
     /// A click: a dictionary with `doc` and perhaps `time`, or the id of a document.
     fn click(&self, value: &Bound<'py, PyAny>) -> PyResult<Click> {
-        let Ok(click) = value.cast::<PyDict>() else { return Ok(Click { doc: id(value)?, time: None }) };
+        let Ok(click) = value.cast::<PyDict>() else {
+            return Ok(Click { doc: self.id("clicks", value)?, time: None });
+        };
         let fields = Fields { dict: click, number: self.number };
         Ok(Click {
-            doc: id(&fields.required("doc")?)?,
+            doc: fields.id("doc", &fields.required("doc")?)?,
             time: fields.optional("time", |value| fields.extracted("time", value))?,
         })
+    }
+
+    fn id(&self, name: &str, value: &Bound<'py, PyAny>) -> PyResult<String> {
+        let place = || format!("the `{name}` of session {}", self.number);
+        id(value).map_err(|error| PyTypeError::new_err(format!("{}: {}", place(), error.value(value.py()))))
+    }
+
+    fn list<T>(
+        &self,
+        name: &str,
+        value: &Bound<'py, PyAny>,
+        read: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<Vec<T>> {
+        if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
+            let given = value.repr()?;
+            let number = self.number;
+            return Err(PyTypeError::new_err(format!(
+                "the `{name}` of session {number} is {given}; give a list"
+            )));
+        }
+        value.try_iter()?.map(|item| read(&item?)).collect()
     }
 
     fn interleaved(&self, value: &Bound<'py, PyAny>) -> PyResult<Interleaved> {
@@ -79,19 +105,17 @@ impl<'py> Fields<'_, 'py> {
     }
 }
 
-fn list<'py, T>(
-    value: &Bound<'py, PyAny>,
-    read: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
-) -> PyResult<Vec<T>> {
-    value.try_iter()?.map(|item| read(&item?)).collect()
-}
-
 /// An id: text, or a whole number as text.
 pub(super) fn id(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    match value.cast::<PyString>() {
-        Ok(text) => Ok(text.to_cow()?.into_owned()),
-        Err(_) => Ok(value.str()?.to_cow()?.into_owned()),
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(text.to_cow()?.into_owned());
     }
+    let is_whole = value.extract::<i64>().is_ok() || value.extract::<u64>().is_ok();
+    if is_whole && !value.is_instance_of::<PyBool>() {
+        return Ok(value.str()?.to_cow()?.into_owned());
+    }
+    let (given, kind) = (value.repr()?, value.get_type().name()?);
+    Err(PyTypeError::new_err(format!("{given} of type {kind} is no id; ids are text or whole numbers")))
 }
 
 /// A value of a feature; `None` is missing.

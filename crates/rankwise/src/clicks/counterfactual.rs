@@ -157,16 +157,16 @@ pub struct CounterfactualEstimate {
     pub sessions: u64,
     /// The value per session, by inverse propensities, clipped if asked for.
     pub ips: f64,
-    /// Confidence interval of that.
-    pub ips_interval: ConfidenceInterval,
+    /// Confidence interval of that; like the others `None` if all sessions are of one query, since queries are resampled.
+    pub ips_interval: Option<ConfidenceInterval>,
     /// The same for the lists that were shown in these sessions.
     pub shown: f64,
     /// Confidence interval of that.
-    pub shown_interval: ConfidenceInterval,
+    pub shown_interval: Option<ConfidenceInterval>,
     /// How much more the new ranker is worth than the lists that were shown.
     pub difference: f64,
     /// Confidence interval of that, from the same queries for both.
-    pub difference_interval: ConfidenceInterval,
+    pub difference_interval: Option<ConfidenceInterval>,
     /// The self-normalised estimate: the mean value of the rank of a relevant document; `None` without clicks.
     pub snips: Option<f64>,
     /// Confidence interval of that.
@@ -179,6 +179,27 @@ pub struct CounterfactualEstimate {
     pub clipped_clicks: u64,
     /// Clicks at ranks behind the last propensity, which is taken for them.
     pub deep_clicks: u64,
+}
+
+impl CounterfactualEstimate {
+    /// What a careful user should know; `clipped` is the estimate with a limit for propensities.
+    pub fn notes(&self, clipped: &CounterfactualEstimate) -> Vec<String> {
+        let counted = [
+            (self.unranked_sessions, "sessions of queries that it does not rank; left out"),
+            (self.unranked_clicks, "clicks on documents that it does not rank; they count for nothing"),
+            (self.deep_clicks, "clicks at ranks without a propensity; they have that of the last rank"),
+            (clipped.clipped_clicks, "clicks at ranks with propensities below the limit of clipped IPS"),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        let mut notes: Vec<String> = counted.map(|(count, what)| format!("{what}: {count}")).collect();
+        if self.queries == 1 {
+            notes.push(
+                "all sessions are of one query, so there are no confidence intervals: queries are resampled for them"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
 }
 
 /// Weighted clicks of a query.
@@ -243,6 +264,7 @@ impl<'a> Counterfactual<'a> {
         let ips = total(|sums| sums.valued) / total(|sums| sums.sessions);
         let shown = total(|sums| sums.shown) / total(|sums| sums.sessions);
         let clicked: Vec<&QuerySums> = sums.iter().filter(|sums| sums.weights > 0.0).collect();
+        let interval = |of: &dyn Fn() -> ConfidenceInterval| (sums.len() > 1).then(of);
         let snips_interval = || {
             let weights: Vec<f64> = clicked.iter().map(|sums| sums.weights).collect();
             let values = clicked.iter().map(|sums| sums.valued / sums.weights).collect();
@@ -253,13 +275,13 @@ impl<'a> Counterfactual<'a> {
             queries: sums.len(),
             sessions: self.queries.values().map(|query| query.sessions).sum(),
             ips,
-            ips_interval: resampled.mean(0, confidence),
+            ips_interval: interval(&|| resampled.mean(0, confidence)),
             shown,
-            shown_interval: resampled.mean(1, confidence),
+            shown_interval: interval(&|| resampled.mean(1, confidence)),
             difference: ips - shown,
-            difference_interval: resampled.difference(0, 1, confidence),
+            difference_interval: interval(&|| resampled.difference(0, 1, confidence)),
             snips: has_clicks.then(|| total(|sums| sums.valued) / total(|sums| sums.weights)),
-            snips_interval: has_clicks.then(snips_interval),
+            snips_interval: (clicked.len() > 1).then(snips_interval),
             unranked_sessions: self.unranked_sessions,
             unranked_clicks: self.count(|_, new_rank| new_rank.is_none()),
             clipped_clicks: self.count(|rank, _| propensities.at(rank) < clip),

@@ -146,6 +146,12 @@ impl ClickCounts {
         ranks
     }
 
+    /// The ranks up to `depth` at which documents were shown, ascending.
+    pub(super) fn shown_ranks(&self, depth: u32) -> Vec<u32> {
+        let ranks = (1..=depth).zip(self.by_rank());
+        ranks.filter(|(_, cell)| cell.shown > 0).map(|(rank, _)| rank).collect()
+    }
+
     /// Every document of every query, in the order of their ids.
     pub(super) fn by_document(&self) -> Vec<DocumentCells<'_>> {
         let mut cells: Vec<Vec<(u32, Cell)>> = vec![Vec::new(); self.pairs.len()];

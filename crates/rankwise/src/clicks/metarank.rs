@@ -124,6 +124,16 @@ impl Import<'_> {
         self.checks.report.add(problem, || format!("{}: {reason}", line.place()));
     }
 
+    /// The time of an event, if it has one that can be read.
+    fn time(&mut self, timestamp: Option<&Value>, line: &LogLine<'_>) -> Option<f64> {
+        let given = timestamp.filter(|time| !time.is_null())?;
+        let time = milliseconds(given);
+        if time.is_none() {
+            self.add(LogProblem::UnreadableTime, line, &format!("the timestamp {given} is no time"));
+        }
+        time
+    }
+
     fn ranking(&mut self, event: Event, line: &LogLine<'_>) {
         let Some(Text(id)) = event.id else {
             return self.add(LogProblem::Malformed, line, "a ranking without an `id`");
@@ -142,7 +152,7 @@ impl Import<'_> {
             return self.add(LogProblem::DuplicateSession, line, &reason);
         }
         let shown = event.items.into_iter().map(|item| item.id.0).collect();
-        let time = event.timestamp.as_ref().and_then(milliseconds);
+        let time = self.time(event.timestamp.as_ref(), line);
         let session = Session { id: id.clone(), query, shown, time, ..Session::default() };
         self.open.insert(id.clone(), (session, line.place()));
         self.order.push_back(id);
@@ -156,11 +166,9 @@ impl Import<'_> {
             let reason = format!("a `{kind}` without a `ranking` or an `item`");
             return self.add(LogProblem::UnknownRanking, line, &reason);
         };
+        let time = self.time(event.timestamp.as_ref(), line);
         match self.open.get_mut(&ranking.0) {
-            Some((session, _)) => {
-                let time = event.timestamp.as_ref().and_then(milliseconds);
-                session.clicks.push(Click { doc: item.0, time });
-            }
+            Some((session, _)) => session.clicks.push(Click { doc: item.0, time }),
             None => {
                 let reason = format!("a `{kind}` of ranking `{}`", ranking.0);
                 self.add(LogProblem::UnknownRanking, line, &reason);

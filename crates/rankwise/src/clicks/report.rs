@@ -43,6 +43,8 @@ pub enum LogProblem {
     UnknownRanking,
     /// An event of another kind, or an interaction that does not count as a click.
     OtherEvent,
+    /// The time of an event cannot be read.
+    UnreadableTime,
 }
 
 impl LogProblem {
@@ -71,6 +73,7 @@ impl LogProblem {
                 "interactions with a ranking that is not known (any more); left out"
             }
             LogProblem::OtherEvent => "events that are neither rankings nor clicks; left out",
+            LogProblem::UnreadableTime => "events whose times cannot be read; used without a time",
         }
     }
 }

@@ -122,6 +122,18 @@ impl<'a> FromIterator<&'a Session> for SessionTable {
     }
 }
 
+impl SortedSessions<'_> {
+    /// The ranks at which documents were shown, ascending.
+    pub(super) fn shown_ranks(&self) -> Vec<usize> {
+        let mut is_shown = vec![false; self.ranks];
+        self.patterns
+            .iter()
+            .flat_map(|pattern| &pattern.shown)
+            .for_each(|shown| is_shown[shown.rank - 1] = true);
+        (1..=self.ranks).filter(|rank| is_shown[rank - 1]).collect()
+    }
+}
+
 /// Sessions divided at random into those that a click model is fitted to and those that it is evaluated on. The hash of a
 /// session's id decides, so it is on the same side in every run, wherever it stands in the log.
 ///

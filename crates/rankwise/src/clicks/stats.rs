@@ -114,21 +114,22 @@ impl fmt::Display for Movement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, group) in self.groups.iter().take(PRINTED).enumerate() {
             write!(f, "{}{{", if place > 0 { ", " } else { "" })?;
-            let runs = group.chunk_by(|a, b| a + 1 == *b);
-            for (place, run) in runs.enumerate() {
-                let comma = if place > 0 { ", " } else { "" };
-                match run {
-                    [] => {}
-                    [rank] => write!(f, "{comma}{rank}")?,
-                    [first, .., last] => write!(f, "{comma}{first}–{last}")?,
-                }
-            }
-            f.write_str("}")?;
+            let runs: Vec<String> = group.chunk_by(|a, b| a + 1 == *b).map(run_of_ranks).collect();
+            write!(f, "{}}}", runs.join(", "))?;
         }
         match self.groups.len() {
             ..=PRINTED => Ok(()),
             all => write!(f, " and {} more", all - PRINTED),
         }
+    }
+}
+
+/// Successive ranks: `4`, or `4–7`.
+pub(super) fn run_of_ranks(run: &[u32]) -> String {
+    match run {
+        [] => String::new(),
+        [rank] => rank.to_string(),
+        [first, .., last] => format!("{first}–{last}"),
     }
 }
 

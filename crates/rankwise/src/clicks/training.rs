@@ -160,7 +160,8 @@ impl ClickWeights {
         let unknown = |(position, label): (&u32, &f32)| *position == 0 && *label > 0.0;
         if let Some(i) = positions.iter().zip(data.labels()).position(unknown) {
             return Err(Error::data(format!(
-                "document {} was clicked and has no position, so its weight is not known",
+                "document {} was clicked and its position is 0 or missing, so its weight is not known; positions start \
+                 at 1",
                 i + 1
             )));
         }
@@ -253,7 +254,7 @@ impl ClickWeights {
             document_ids.push(document.document);
         }
         if labels.is_empty() {
-            return Err(Error::data("no document of the log has features"));
+            return Err(without_features(documents));
         }
         bounds.push(labels.len());
         let data = Dataset::new(Parts { features, labels, bounds, query_ids, columns, ..Parts::default() })?
@@ -287,6 +288,14 @@ fn no_features() -> Error {
     Error::data(
         "no session of the log has features; log them, or give a file with the features of the documents",
     )
+}
+
+/// The error if no document of the log has features.
+fn without_features(documents: &[DocumentCells<'_>]) -> Error {
+    let example = documents.first().map_or_else(String::new, |DocumentCells { query, document, .. }| {
+        format!(", such as document `{document}` of query `{query}`; queries and documents are matched by their ids")
+    });
+    Error::data(format!("no document of the log has features{example}"))
 }
 
 /// A note about documents without features.

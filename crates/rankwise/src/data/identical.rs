@@ -58,6 +58,32 @@ impl Dataset {
         };
         self.queries().filter(found).count()
     }
+
+    /// A number for each query that depends on its id, labels and features: equal for queries that are
+    /// [shared](Dataset::queries_shared_with), and almost never for others.
+    pub(crate) fn query_fingerprints(&self) -> Vec<u64> {
+        let mut cells = Vec::new();
+        let mut of_query = |query: Query<'_>| {
+            let mut all = query.id().as_bytes().to_vec();
+            for (row, label) in query.range().zip(query.labels()) {
+                all.extend(hash(self.row(row), &mut cells).to_le_bytes());
+                all.extend(canonical_bits(*label).to_le_bytes());
+            }
+            xxh3_64(&all)
+        };
+        self.queries().map(&mut of_query).collect()
+    }
+}
+
+/// A note on validation queries that are also training queries, if there are any.
+pub fn shared_queries_note(shared: usize, all: usize) -> Option<String> {
+    let queries = if all == 1 { "query" } else { "queries" };
+    (shared > 0).then(|| {
+        format!(
+            "{shared} of {all} validation {queries} are also training queries, so their values are too good and settings \
+             chosen by them overfit; use other queries to validate"
+        )
+    })
 }
 
 /// Groups of two or more equal rows among the documents numbered `rows`. Rows ascend within a group, and groups by
@@ -101,7 +127,10 @@ mod tests {
             &[1, 1],
         );
         assert_eq!(one.queries_shared_with(&sparse.unwrap().with_query_ids(["a", "b"]).unwrap()), 2);
-        assert_eq!(one.queries_shared_with(&data(vec![1.0, f32::NAN, 0.0, 2.5], ["a", "b"])), 1);
+        let other = data(vec![1.0, f32::NAN, 0.0, 2.5], ["a", "b"]);
+        assert_eq!(one.queries_shared_with(&other), 1);
+        let equal = |place: usize| one.query_fingerprints()[place] == other.query_fingerprints()[place];
+        assert!(equal(0) && !equal(1));
         assert_eq!(one.queries_shared_with(&data(vec![1.0, f32::NAN, 0.0, 2.0], ["c", "d"])), 0);
     }
 }

@@ -48,6 +48,7 @@ pub use files::{category_codes, read_frame};
 pub use folds::{Fold, Folds, Rotation, SplitOrder, equal_folds, rotation, split, split_queries};
 pub use gather::{Gathered, gather};
 pub(crate) use identical::equal_rows;
+pub use identical::shared_queries_note;
 pub(crate) use labels::distribution;
 pub use labels::{Grade, separating_threshold};
 pub use normalize::{NORMALIZERS, Normalizer};

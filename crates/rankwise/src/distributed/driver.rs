@@ -44,6 +44,8 @@ pub struct Limits {
     pub reply: Duration,
     /// A worker that computes for longer replies that it is busy; 5 seconds by default.
     pub busy: Duration,
+    /// A worker that is busy with one question for longer gets a note, one in a training; one minute by default.
+    pub slow: Duration,
     /// A worker that is busy with one question for longer ends the training; one day by default.
     pub work: Duration,
     /// A worker that is lost so often at one question ends the training; 3 by default.
@@ -55,6 +57,7 @@ impl Default for Limits {
         Limits {
             reply: Duration::from_secs(60),
             busy: Duration::from_secs(5),
+            slow: Duration::from_secs(60),
             work: Duration::from_secs(24 * 60 * 60),
             losses: 3,
         }
@@ -78,12 +81,12 @@ pub struct Traffic {
 pub struct Driver {
     engine: Arc<Mutex<Box<dyn Engine>>>,
     limits: Limits,
-    note: Note,
+    pub(super) note: Note,
     traffic: Traffic,
 }
 
-/// Gets sentences about what happens to workers.
-type Note = Arc<dyn Fn(&str) + Send + Sync>;
+/// Gets sentences about the data and about what happens to workers.
+pub(super) type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,7 +110,8 @@ impl Driver {
         Driver { limits, ..self }
     }
 
-    /// The same with a function that is called at once, with a sentence, when a worker is lost or replaced.
+    /// The same with a function that is called at once, with a sentence, when there is something to know about the data, and
+    /// when a worker is slow, lost or replaced.
     pub fn with_notes(self, note: impl Fn(&str) + Send + Sync + 'static) -> Driver {
         Driver { note: Arc::new(note), ..self }
     }
@@ -138,6 +142,7 @@ impl Driver {
             threads,
             job: Bytes(job),
             joined: vec![false; workers],
+            noted_slow: false,
             number: 0,
             answers: Vec::new(),
             last: None,
@@ -257,6 +262,8 @@ struct Round {
     job: Bytes,
     /// Whether each worker has joined, and was not lost since.
     joined: Vec<bool>,
+    /// Whether there was a note about a slow worker.
+    noted_slow: bool,
     /// The number of the question that is open.
     number: u64,
     /// The answers that lead a new worker to that question.
@@ -294,7 +301,8 @@ impl Tries {
         }
         let times = self.losses;
         Err(Error::data(format!(
-            "worker {worker} was lost {times} times on the way to {place}; the last time, {words}"
+            "worker {worker} was lost {times} times {}; the last time, {words}",
+            doing(place)
         )))
     }
 
@@ -306,8 +314,9 @@ impl Tries {
         }
         let times = self.joins;
         Err(Error::data(format!(
-            "worker {worker} joined {times} times on the way to {place} and was replaced every time; look for its last \
-             words in the logs of the engine"
+            "worker {worker} joined {times} times {} and was replaced every time; look for its last words in the logs of \
+             the engine",
+            doing(place)
         )))
     }
 }
@@ -322,18 +331,18 @@ impl Round {
             .map(|(worker, reply)| match reply {
                 Some(Reply::Contribution { place: there, bytes, .. }) if there == place => Ok(bytes.0),
                 Some(Reply::Contribution { place: there, .. }) => Err(elsewhere(worker, &there, place)),
-                _ => Err(elsewhere(worker, "its end", place)),
+                _ => Err(elsewhere(worker, END, place)),
             })
             .collect()
     }
 
     /// Compares the result with those of the workers. Those that are lost now are no longer needed.
     fn finish(&mut self, checksum: &str) -> Result<()> {
-        for (worker, reply) in self.replies("its end", Lost::LeftOut)?.into_iter().enumerate() {
+        for (worker, reply) in self.replies(END, Lost::LeftOut)?.into_iter().enumerate() {
             match reply {
                 None => {}
                 Some(Reply::Finished { checksum: theirs, .. }) if theirs == checksum => {}
-                Some(Reply::Contribution { place, .. }) => return Err(elsewhere(worker, &place, "its end")),
+                Some(Reply::Contribution { place, .. }) => return Err(elsewhere(worker, &place, END)),
                 Some(_) => {
                     return Err(Error::data(format!(
                         "worker {worker} ended with another model than the driver; please report this as a defect"
@@ -487,19 +496,38 @@ impl Round {
         })
     }
 
-    fn check_time(&self, worker: usize, begun: Instant, place: &str) -> Result<()> {
+    fn check_time(&mut self, worker: usize, begun: Instant, place: &str) -> Result<()> {
         let (spent, limit) = (begun.elapsed(), self.limits.work);
+        let busy =
+            || format!("worker {worker} has been busy for {} seconds {}", spent.as_secs(), doing(place));
+        if spent >= self.limits.slow && !std::mem::replace(&mut self.noted_slow, true) {
+            (self.note)(&busy());
+        }
         if spent < limit {
             return Ok(());
         }
         Err(Error::data(format!(
-            "worker {worker} has been busy for {} seconds on the way to {place}, longer than the limit of {}; raise the \
-             limit or use more workers",
-            spent.as_secs(),
+            "{}, longer than the limit of {}; raise the limit or use more workers",
+            busy(),
             limit.as_secs()
         )))
     }
 }
+
+/// What workers do on their way to a place in the program, in words.
+fn doing(place: &str) -> &'static str {
+    let is_in = |file: &str| place.replace('\\', "/").contains(file);
+    match () {
+        () if is_in("distributed/sources.rs") || is_in("distributed/train.rs") => {
+            "while it was reading its files"
+        }
+        () if place == END => "while it was finishing",
+        () => "while it was training",
+    }
+}
+
+/// The place after the last question.
+const END: &str = "its end";
 
 /// What the driver makes of a reply.
 enum Received {

@@ -5,13 +5,14 @@ use crate::data::{Assembly, Dataset, FileSummary, Joined, Trouble, is_padding};
 use crate::error::{Error, Result};
 use crate::pieces;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// What the driver decides after all files have been read.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Verdict {
-    /// A plan for each source.
-    Load(Vec<Plan>),
+    /// A plan for each source, and what the user should know about the files.
+    Load { plans: Vec<Plan>, notes: Vec<String> },
     /// Reading these files of a source together gives the error.
     Between { source: usize, files: Vec<usize> },
     /// The data cannot be used.
@@ -77,9 +78,33 @@ pub(super) fn decide(sources: &[&Source], scanned: Vec<Scanned>) -> Verdict {
             let plan = |((files, _), (assembly, codes)): (&(Vec<FileSummary>, Joined), _)| {
                 divided(files, assembly, codes, workers)
             };
-            Verdict::Load(joined.iter().zip(aligned).map(plan).collect())
+            let mut notes: Vec<String> = joined.iter().flat_map(|(files, _)| notes_of(files)).collect();
+            let mut known = BTreeSet::new();
+            notes.retain(|note| known.insert(note.clone()));
+            Verdict::Load { plans: joined.iter().zip(aligned).map(plan).collect(), notes }
         }
     }
+}
+
+/// What the user should know about the files of a source. What is true of all is said once.
+fn notes_of(files: &[FileSummary]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for file in files {
+        for note in &file.notes {
+            let is_common = files.iter().all(|other| other.notes.contains(note));
+            notes.push(if is_common { note.clone() } else { format!("{}: {note}", file.file) });
+        }
+    }
+    let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for id in files.iter().flat_map(|file| &file.query_ids) {
+        *files_of.entry(id).or_default() += 1;
+    }
+    match files_of.values().filter(|files| **files > 1).count() {
+        0 => {}
+        1 => notes.push("the rows of 1 query were in several files and have been gathered".to_owned()),
+        n => notes.push(format!("the rows of {n} queries were in several files and have been gathered")),
+    }
+    notes
 }
 
 type Codes = Vec<(usize, Vec<(String, u32)>)>;

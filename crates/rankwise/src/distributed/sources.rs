@@ -38,6 +38,15 @@ impl Source {
                 "standard input cannot be divided among workers; write the data to a file that all of them can read",
             ));
         }
+        // A pipe can be read once, and several workers would wait for it for ever.
+        let is_pipe = |file: &&PathBuf| std::fs::metadata(file).is_ok_and(|of| !of.is_file() && !of.is_dir());
+        if let Some(pipe) = self.files.iter().find(is_pipe) {
+            return Err(Error::parameter(format!(
+                "{} is a pipe or a device, which cannot be divided among workers; write the data to a file that all of \
+                 them can read",
+                pipe.display()
+            )));
+        }
         common_format(&self.files, &self.options)
     }
 

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 const LIMITS: Limits = Limits {
     reply: Duration::from_secs(20),
     busy: Duration::from_secs(2),
+    slow: Duration::from_secs(20),
     work: Duration::from_secs(20),
     losses: 3,
 };
@@ -328,8 +329,8 @@ fn a_worker_that_is_lost_again_and_again_ends_the_training() {
     let engine =
         engine.with_faults(|number, worker| (number > 20 && worker == 1).then_some(Fault::DiesBefore));
     let error = drive(engine).unwrap_err().to_string();
-    assert!(error.starts_with("worker 1 was lost 3 times on the way to "), "{error}");
-    assert!(error.contains("tests.rs:") && error.ends_with("the last time, the test lost it"), "{error}");
+    assert!(error.starts_with("worker 1 was lost 3 times while it was training; the last time, "), "{error}");
+    assert!(error.ends_with("the last time, the test lost it"), "{error}");
 }
 
 /// The notes of a training in which one delivery has a fault.
@@ -370,7 +371,10 @@ fn a_worker_that_the_engine_replaces_again_and_again_ends_the_training() {
     let limits = Limits { busy: Duration::from_millis(10), ..LIMITS };
     let mut driver = Driver::new(engine).with_limits(limits);
     let error = drive_from(&mut driver, &[], &mut Silent::default()).unwrap_err().to_string();
-    assert!(error.starts_with("worker 1 joined 4 times on the way to "), "{error}");
+    assert!(
+        error.starts_with("worker 1 joined 4 times while it was training and was replaced every time"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -463,10 +467,15 @@ fn slow(time: Duration) -> Program {
 fn a_slow_worker_is_waited_for_and_asked_again() {
     let engine = InMemory::new(2, slow(Duration::from_millis(150)));
     let deliveries = engine.deliveries.clone();
-    let limits = Limits { busy: Duration::from_millis(10), ..LIMITS };
-    let mut driver = Driver::new(engine).with_limits(limits);
+    let limits = Limits { busy: Duration::from_millis(10), slow: Duration::from_millis(30), ..LIMITS };
+    let notes: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = notes.clone();
+    let note = move |text: &str| noted.lock().unwrap().push(text.to_owned());
+    let mut driver = Driver::new(engine).with_limits(limits).with_notes(note);
     assert_eq!(drive_from(&mut driver, &[], &mut Silent::default()).unwrap(), expected(2, ROUNDS));
     assert_eq!(driver.traffic().losses, 0);
+    // Once, although the driver has asked more often since.
+    assert_eq!(*notes.lock().unwrap(), ["worker 1 has been busy for 0 seconds while it was training"]);
     assert!(deliveries.load(Ordering::Relaxed) > 2 * (4 + 2 * ROUNDS + 2) + 3);
 }
 
@@ -477,7 +486,12 @@ fn a_worker_that_is_busy_for_ever_ends_the_training() {
     let begun = Instant::now();
     let error =
         drive_from(&mut Driver::new(engine).with_limits(limits), &[], &mut Silent::default()).unwrap_err();
-    assert!(error.to_string().starts_with("worker 1 has been busy for 0 seconds on the way to "), "{error}");
+    assert!(
+        error.to_string().starts_with(
+            "worker 1 has been busy for 0 seconds while it was training, longer than the limit of 0"
+        ),
+        "{error}"
+    );
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 

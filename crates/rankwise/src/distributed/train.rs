@@ -3,15 +3,15 @@
 use super::plan::{self, Plan, Verdict};
 use super::sources::{Kept, Readers, Source, changed, scan};
 use super::trained::Trained;
-use crate::data::{Dataset, Features, Format, Shard, code_of, read_part};
+use crate::data::{Dataset, Features, Format, Shard, code_of, read_part, shared_queries_note};
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange};
 use crate::learners::boosting::Checkpoint;
 use crate::metrics::mean_of_all;
-use crate::recipe::{Recipe, Start, Trainer, WrittenRecipe};
+use crate::recipe::{Recipe, Start, Trainer, TrainingTime, WrittenRecipe};
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -85,15 +85,21 @@ impl TrainJob {
 }
 
 /// Trains: the same model for the driver and for every worker. What is wrong with the data is the same error for all.
+/// `note` gets what the user should know before it begins, a sentence each.
 pub(super) fn train(
     job: &TrainJob,
     checkpoint: Option<&Checkpoint>,
     exchange: Arc<dyn Exchange>,
     watch: &mut dyn Watch,
+    note: &dyn Fn(&str),
 ) -> Result<Trained> {
     let trainer = job.check()?;
-    let mut data = load(job, &trainer, &exchange)?.into_iter();
+    let (data, mut notes) = load(job, &trainer, &exchange)?;
+    let mut data = data.into_iter();
     let (train, valid) = (data.next().expect("there is training data"), data.next());
+    notes.extend(valid.as_ref().and_then(|valid| shared_note(&train, valid, &*exchange)));
+    notes.extend(forecast(&trainer, &train, &*exchange));
+    notes.iter().for_each(|sentence| note(sentence));
     let start = Start { ranker: None, checkpoint };
     let ranker = trainer.fit_prepared(&train, valid.as_ref(), start, watch)?;
     let mean = |data: &Dataset| mean_of_all(data, &ranker.model.scores(data)?, trainer.metric());
@@ -101,13 +107,39 @@ pub(super) fn train(
     Ok(Trained { ranker, train, valid })
 }
 
-/// The training and validation queries of this worker; none for the driver.
-fn load(job: &TrainJob, trainer: &Trainer, exchange: &Arc<dyn Exchange>) -> Result<Vec<Dataset>> {
+/// A note on validation queries that are also training queries.
+fn shared_note(train: &Dataset, valid: &Dataset, exchange: &dyn Exchange) -> Option<String> {
+    let own = || [train, valid].map(Dataset::query_fingerprints);
+    let (shared, all) = exchange::ask(exchange, Location::caller(), own, |sets: Vec<[Vec<u64>; 2]>| {
+        let known: HashSet<u64> = sets.iter().flat_map(|[train, _]| train).copied().collect();
+        let valid = || sets.iter().flat_map(|[_, valid]| valid);
+        (valid().filter(|query| known.contains(query)).count(), valid().count())
+    });
+    shared_queries_note(shared, all)
+}
+
+/// A sentence if training may take very long for the worker that has most to do.
+fn forecast(trainer: &Trainer, train: &Dataset, exchange: &dyn Exchange) -> Option<String> {
+    // What is wrong with the data is found by the training, which has the same error for all.
+    let time = trainer.time(train).ok();
+    let longest = |times: Vec<Option<TrainingTime>>| {
+        let longest = times.into_iter().flatten().max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+        trainer.forecast_of(&longest)
+    };
+    exchange::ask(exchange, Location::caller(), || time, longest)
+}
+
+/// The training and validation queries of this worker, none for the driver, and what the user should know about the files.
+fn load(
+    job: &TrainJob,
+    trainer: &Trainer,
+    exchange: &Arc<dyn Exchange>,
+) -> Result<(Vec<Dataset>, Vec<String>)> {
     let sources = job.sources();
     let formats = sources.iter().map(|source| source.format()).collect::<Result<Vec<_>>>()?;
     let typed: Vec<(&Source, Format)> = sources.iter().copied().zip(formats).collect();
     let mut kept = Kept::new();
-    let plans = plan(&typed, &**exchange, &mut kept)?;
+    let (plans, notes) = plan(&typed, &**exchange, &mut kept)?;
     let worker = exchange.worker();
     let load = |kept: &mut Kept| {
         let sets = plans.iter().enumerate().map(|(number, plan)| {
@@ -136,17 +168,21 @@ fn load(job: &TrainJob, trainer: &Trainer, exchange: &Arc<dyn Exchange>) -> Resu
         let width = data.width();
         data.with_shard(Shard::new(&plan.bounds(), width, plan.own_pieces(worker), exchange.clone()))
     };
-    Ok(sets.into_iter().zip(&plans).map(shard).collect())
+    Ok((sets.into_iter().zip(&plans).map(shard).collect(), notes))
 }
 
 /// Reads all files, each by one worker, and lets the driver decide who gets which queries.
-fn plan(sources: &[(&Source, Format)], exchange: &dyn Exchange, kept: &mut Kept) -> Result<Vec<Plan>> {
+fn plan(
+    sources: &[(&Source, Format)],
+    exchange: &dyn Exchange,
+    kept: &mut Kept,
+) -> Result<(Vec<Plan>, Vec<String>)> {
     let files: Vec<&Source> = sources.iter().map(|(source, _)| *source).collect();
     let readers = Readers::agree(&files, exchange);
     let own = || exchange.worker().map_or_else(Vec::new, |worker| scan(sources, &readers, worker, kept));
     let verdict = exchange::ask(exchange, Location::caller(), own, |scanned| plan::decide(&files, scanned));
     match verdict {
-        Verdict::Load(plans) => Ok(plans),
+        Verdict::Load { plans, notes } => Ok((plans, notes)),
         Verdict::Refuse(error) => Err(error),
         Verdict::Between { source, files: numbers } => {
             let first = exchange.worker() == Some(0);

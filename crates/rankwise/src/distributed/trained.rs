@@ -6,7 +6,7 @@ use super::worker::{Program, Worker};
 use crate::error::{Error, Result};
 use crate::exchange::Exchange;
 use crate::learners::boosting::Checkpoint;
-use crate::models::{Ranker, checksum};
+use crate::models::{Ranker, Record, checksum};
 use crate::watch::Watch;
 use std::sync::Arc;
 
@@ -38,8 +38,10 @@ impl Driver {
             )));
         }
         job.check()?;
-        let program =
-            |exchange: Arc<dyn Exchange>, watch: &mut dyn Watch| train(job, checkpoint, exchange, watch);
+        let note = self.note.clone();
+        let program = |exchange: Arc<dyn Exchange>, watch: &mut dyn Watch| {
+            train(job, checkpoint, exchange, watch, &*note)
+        };
         self.run(job.to_json().into_bytes(), job.threads, watch, program, name)
     }
 }
@@ -49,7 +51,7 @@ impl Worker {
     pub fn new() -> Worker {
         let program = |job: &[u8], exchange: Arc<dyn Exchange>, watch: &mut dyn Watch| {
             let job = TrainJob::from_json(&String::from_utf8_lossy(job))?;
-            Ok(name(&train(&job, None, exchange, watch)?))
+            Ok(name(&train(&job, None, exchange, watch, &|_| {})?))
         };
         Worker::with_program(Arc::new(program) as Program)
     }
@@ -61,9 +63,10 @@ impl Default for Worker {
     }
 }
 
-/// What the results of driver and workers have in common.
+/// What the results of driver and workers have in common. Notes are left out: only the driver has a checkpoint, and a note if
+/// it could not be written.
 fn name(trained: &Trained) -> String {
     let model = serde_json::to_vec(&trained.ranker.model).expect("a model is plain data");
-    let record = &trained.ranker.record;
+    let record = Record { notes: Vec::new(), ..trained.ranker.record.clone() };
     checksum(format!("{} {record:?} {:?} {:?}", checksum(&model), trained.train, trained.valid).as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use crate::data::{Dataset, equal_folds};
 use crate::error::{Error, Result};
-use crate::metrics::{DocumentIds, Evaluation, JudgedList, Metric, evaluate, evaluate_lists};
+use crate::metrics::{DocumentIds, Evaluation, JudgedList, Metric, evaluate, evaluate_lists_of};
 use crate::models::Ranker;
 use crate::parallel;
 use crate::recipe::{Start, Trainer};
@@ -84,7 +84,7 @@ pub fn cross_validate(
     };
     let results: Vec<CrossValidatedFold> =
         parallel::map(&numbered, one).into_iter().collect::<Result<_>>()?;
-    let evaluation = evaluate_lists(&tested(data, folds, &results), metrics)?;
+    let evaluation = evaluate_lists_of(data, &tested(data, folds, &results), metrics)?;
     Ok(CrossValidated { folds: results, evaluation })
 }
 

@@ -1,6 +1,6 @@
 //! A report on agreement: over all, by judge and by query, with bootstrap intervals.
 
-use super::coefficients::{Coefficients, JudgePairs, nominal};
+use super::coefficients::{Coefficients, Distance, JudgePairs};
 use super::judgments::{Judgments, Panel};
 use crate::error::{Error, Result};
 use crate::parallel;
@@ -114,8 +114,8 @@ pub struct Agreement {
     pub judges: Vec<JudgeAgreement>,
     /// By pair of judges with a document in common, in the order of their names.
     pub pairs: Vec<PairAgreement>,
-    /// By query, in the order of their ids.
-    pub queries: Vec<QueryAgreement>,
+    /// Queries with a judgment; [`QueryAgreement::all`] has the agreement on each.
+    pub queries: usize,
 }
 
 impl Agreement {
@@ -134,10 +134,7 @@ impl Agreement {
     /// # Ok::<(), rankwise::Error>(())
     /// ```
     pub fn new(judgments: &Judgments, options: &AgreementOptions) -> Result<Agreement> {
-        let AgreementOptions { resamples, confidence, .. } = *options;
-        if resamples == 0 || !(confidence > 0.0 && confidence < 1.0) {
-            return Err(Error::parameter("intervals need at least 1 resample and a level between 0 and 1"));
-        }
+        options.check()?;
         let panel = judgments.panel();
         let judged_twice = panel.ratings.iter().filter(|ratings| ratings.len() > 1).count();
         if judged_twice == 0 {
@@ -150,12 +147,6 @@ impl Agreement {
             return Err(Error::data(format!("{judges}; {reason}")));
         }
         let all: Vec<usize> = (0..panel.items.len()).collect();
-        let by_query = all.chunk_by(|&a, &b| panel.items[a].0 == panel.items[b].0);
-        let query = |items: &[usize]| QueryAgreement {
-            query: panel.items[items[0]].0.to_owned(),
-            documents: items.len(),
-            estimates: estimates(&panel, items, options),
-        };
         Ok(Agreement {
             documents: panel.items.len(),
             judged_twice,
@@ -164,9 +155,39 @@ impl Agreement {
             estimates: estimates(&panel, &all, options),
             judges: (0..panel.judges.len()).map(|judge| of_judge(&panel, judge, options)).collect(),
             pairs: of_pairs(&panel),
-            queries: by_query.map(query).collect(),
+            queries: by_query(&panel, &all).count(),
         })
     }
+}
+
+impl QueryAgreement {
+    /// The agreement on each query, in the order of their ids. Every query has resamples of its own, so many queries take
+    /// a while.
+    pub fn all(judgments: &Judgments, options: &AgreementOptions) -> Result<Vec<QueryAgreement>> {
+        options.check()?;
+        let panel = judgments.panel();
+        let of_query = |items: &[usize]| QueryAgreement {
+            query: panel.items[items[0]].0.to_owned(),
+            documents: items.len(),
+            estimates: estimates(&panel, items, options),
+        };
+        let all: Vec<usize> = (0..panel.items.len()).collect();
+        Ok(by_query(&panel, &all).map(of_query).collect())
+    }
+}
+
+impl AgreementOptions {
+    fn check(&self) -> Result<()> {
+        match self.resamples > 0 && self.confidence > 0.0 && self.confidence < 1.0 {
+            true => Ok(()),
+            false => Err(Error::parameter("intervals need at least 1 resample and a level between 0 and 1")),
+        }
+    }
+}
+
+/// The items of each query.
+fn by_query<'a>(panel: &'a Panel<'_>, all: &'a [usize]) -> impl Iterator<Item = &'a [usize]> {
+    all.chunk_by(|&a, &b| panel.items[a].0 == panel.items[b].0)
 }
 
 fn estimates(panel: &Panel<'_>, items: &[usize], options: &AgreementOptions) -> Estimates {
@@ -193,9 +214,9 @@ fn of_pairs(panel: &Panel<'_>) -> Vec<PairAgreement> {
         judges: [a, b].map(|judge| panel.judges[judge].to_owned()),
         documents: pair.count(),
         percentage: pair.percentage(),
-        cohen: pair.cohen(nominal),
-        cohen_linear: pair.cohen(|a, b| (a - b).abs()),
-        cohen_quadratic: pair.cohen(|a, b| (a - b) * (a - b)),
+        cohen: pair.cohen(Distance::Nominal),
+        cohen_linear: pair.cohen(Distance::Linear),
+        cohen_quadratic: pair.cohen(Distance::Quadratic),
     };
     all.each().map(of_pair).collect()
 }
@@ -208,7 +229,7 @@ fn of_judge(panel: &Panel<'_>, judge: usize, options: &AgreementOptions) -> Judg
     let grades: Vec<f64> = own.map(|&(_, grade)| panel.grades[grade]).collect();
     let (value, resampled) = resampled(&items, options, |items| {
         let pairs = JudgePairs::new(panel, items.iter().copied(), Some(judge));
-        [pairs.percentage(), pairs.cohen(nominal), pairs.cohen(|a, b| (a - b) * (a - b))]
+        [pairs.percentage(), pairs.cohen(Distance::Nominal), pairs.cohen(Distance::Quadratic)]
     });
     let [percentage, cohen, cohen_quadratic] = std::array::from_fn(|i| {
         let interval = || interval(resampled.iter().map(|values| values[i]), options);

@@ -13,7 +13,11 @@
 //! not defined: there is no pair of judgments, or all grades are the same, so that chance agrees perfectly, too. For more
 //! than two judges, Cohen's κ is the mean over all pairs of judges for which it is defined (Light's κ). Differences are of
 //! grades, so a grade that nobody gave makes its neighbours no closer.
+//!
+//! Grades may be any numbers, as many as there are judgments, so nothing takes a step per pair of grades: what is expected by
+//! chance is a sum over grades (`by_chance`).
 
+use super::by_chance::{nominal, squared, total};
 use super::judgments::{Judgments, Panel};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,19 +59,36 @@ impl Coefficients {
         let alpha = Coincidences::new(panel, items.clone());
         Coefficients {
             percentage: pairs.percentage(),
-            cohen: pairs.cohen(nominal),
-            cohen_linear: pairs.cohen(|a, b| (a - b).abs()),
-            cohen_quadratic: pairs.cohen(|a, b| (a - b) * (a - b)),
+            cohen: pairs.cohen(Distance::Nominal),
+            cohen_linear: pairs.cohen(Distance::Linear),
+            cohen_quadratic: pairs.cohen(Distance::Quadratic),
             fleiss: fleiss(panel, items),
-            alpha_nominal: alpha.alpha(|c, k| nominal(panel.grades[c], panel.grades[k])),
-            alpha_ordinal: alpha.alpha(|c, k| alpha.ordinal(c, k)),
-            alpha_interval: alpha.alpha(|c, k| (panel.grades[c] - panel.grades[k]).powi(2)),
+            alpha_nominal: alpha.nominal(),
+            alpha_ordinal: alpha.by(&alpha.middles()),
+            alpha_interval: alpha.by(&panel.grades),
         }
     }
 }
 
-pub(super) fn nominal(a: f64, b: f64) -> f64 {
-    if a == b { 0.0 } else { 1.0 }
+/// How far apart two grades are, for Cohen's κ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Distance {
+    /// 0 if they are equal, else 1.
+    Nominal,
+    /// |a − b|
+    Linear,
+    /// (a − b)²
+    Quadratic,
+}
+
+impl Distance {
+    fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Distance::Nominal => f64::from(u8::from(a != b)),
+            Distance::Linear => (a - b).abs(),
+            Distance::Quadratic => (a - b) * (a - b),
+        }
+    }
 }
 
 /// How often two judges gave each pair of grades, for all pairs of judges.
@@ -105,8 +126,8 @@ impl<'a> JudgePairs<'a> {
     }
 
     /// The mean of Cohen's κ over the pairs of judges.
-    pub(super) fn cohen(&self, distance: impl Fn(f64, f64) -> f64) -> Option<f64> {
-        let of_pair = |confusion| self.cohen_of_pair(confusion, &distance);
+    pub(super) fn cohen(&self, distance: Distance) -> Option<f64> {
+        let of_pair = |confusion| self.cohen_of_pair(confusion, distance);
         let kappas: Vec<f64> = self.confusions.values().filter_map(of_pair).collect();
         (!kappas.is_empty()).then(|| kappas.iter().sum::<f64>() / kappas.len() as f64)
     }
@@ -126,26 +147,20 @@ impl<'a> JudgePairs<'a> {
         self.confusions.values().flat_map(BTreeMap::values).sum()
     }
 
-    fn cohen_of_pair(
-        &self,
-        confusion: &BTreeMap<(usize, usize), u64>,
-        distance: &impl Fn(f64, f64) -> f64,
-    ) -> Option<f64> {
-        let total: u64 = confusion.values().sum();
-        let (mut by_a, mut by_b) = (BTreeMap::new(), BTreeMap::new());
+    fn cohen_of_pair(&self, confusion: &BTreeMap<(usize, usize), u64>, distance: Distance) -> Option<f64> {
+        // The counts of both judges by grade.
+        let mut counts: BTreeMap<usize, [f64; 2]> = BTreeMap::new();
         let mut observed = 0.0;
         for (&(a, b), &count) in confusion {
-            *by_a.entry(a).or_insert(0) += count;
-            *by_b.entry(b).or_insert(0) += count;
-            observed += count as f64 * distance(self.grades[a], self.grades[b]);
+            let count = count as f64;
+            counts.entry(a).or_default()[0] += count;
+            counts.entry(b).or_default()[1] += count;
+            observed += count * distance.of(self.grades[a], self.grades[b]);
         }
-        let mut expected = 0.0;
-        for (&a, &count_a) in &by_a {
-            for (&b, &count_b) in &by_b {
-                expected += count_a as f64 * count_b as f64 * distance(self.grades[a], self.grades[b]);
-            }
-        }
-        (expected > 0.0).then(|| 1.0 - observed * total as f64 / expected)
+        let counts: Vec<(f64, [f64; 2])> =
+            counts.into_iter().map(|(grade, counts)| (self.grades[grade], counts)).collect();
+        let all: u64 = confusion.values().sum();
+        (counts.len() > 1).then(|| 1.0 - observed * all as f64 / total(&counts, distance))
     }
 }
 
@@ -169,46 +184,55 @@ fn fleiss(panel: &Panel<'_>, items: impl IntoIterator<Item = usize>) -> Option<f
     (distinct > 1).then(|| (observed - by_chance) / (1.0 - by_chance))
 }
 
-/// How often each two grades were given to the same document, where each document with `m` judgments counts as `m`.
-struct Coincidences {
-    grades: usize,
-    pairs: Vec<f64>,
+/// How often grades were given to documents with other judgments, where each document with `m` judgments counts as `m`.
+struct Coincidences<'a> {
+    /// The judgments of each document with at least two.
+    documents: Vec<&'a [(usize, usize)]>,
+    /// By grade.
     totals: Vec<f64>,
 }
 
-impl Coincidences {
-    fn new(panel: &Panel<'_>, items: impl IntoIterator<Item = usize>) -> Coincidences {
-        let grades = panel.grades.len();
-        let mut pairs = vec![0.0; grades * grades];
-        for ratings in items.into_iter().map(|item| &panel.ratings[item]).filter(|r| r.len() > 1) {
-            let share = 1.0 / (ratings.len() - 1) as f64;
-            for (place, &(_, a)) in ratings.iter().enumerate() {
-                for &(_, b) in &ratings[place + 1..] {
-                    pairs[a * grades + b] += share;
-                    pairs[b * grades + a] += share;
-                }
-            }
-        }
-        let totals = pairs.chunks(grades.max(1)).map(|row| row.iter().sum()).collect();
-        Coincidences { grades, pairs, totals }
+impl<'a> Coincidences<'a> {
+    fn new(panel: &'a Panel<'_>, items: impl IntoIterator<Item = usize>) -> Coincidences<'a> {
+        let ratings = items.into_iter().map(|item| panel.ratings[item].as_slice());
+        let documents: Vec<_> = ratings.filter(|ratings| ratings.len() > 1).collect();
+        let mut totals = vec![0.0; panel.grades.len()];
+        documents.iter().copied().flatten().for_each(|&(_, grade)| totals[grade] += 1.0);
+        Coincidences { documents, totals }
     }
 
-    fn alpha(&self, distance: impl Fn(usize, usize) -> f64) -> Option<f64> {
-        let (mut observed, mut expected) = (0.0, 0.0);
-        for c in 0..self.grades {
-            for k in 0..self.grades {
-                let d = distance(c, k);
-                observed += self.pairs[c * self.grades + k] * d;
-                expected += self.totals[c] * self.totals[k] * d;
-            }
-        }
+    fn nominal(&self) -> Option<f64> {
+        self.alpha(nominal(&self.totals), |a, b| f64::from(u8::from(a != b)))
+    }
+
+    /// With squared differences of a value of each grade.
+    fn by(&self, values: &[f64]) -> Option<f64> {
+        self.alpha(squared(values, &self.totals), |a, b| (values[a] - values[b]).powi(2))
+    }
+
+    fn alpha(&self, expected: f64, distance: impl Fn(usize, usize) -> f64) -> Option<f64> {
+        let observed: f64 = self.documents.iter().map(|ratings| disagreement(ratings, &distance)).sum();
         let all: f64 = self.totals.iter().sum();
-        (expected > 0.0).then(|| 1.0 - (all - 1.0) * observed / expected)
+        let distinct = self.totals.iter().filter(|total| **total > 0.0).count();
+        (distinct > 1).then(|| 1.0 - (all - 1.0) * observed / expected)
     }
 
-    fn ordinal(&self, c: usize, k: usize) -> f64 {
-        let (low, high) = (c.min(k), c.max(k));
-        let between: f64 = self.totals[low..=high].iter().sum();
-        (between - (self.totals[low] + self.totals[high]) / 2.0).powi(2)
+    /// For each grade, the middle of its judgments when all are in order: grades are as far apart as judgments lie between.
+    fn middles(&self) -> Vec<f64> {
+        let mut below = 0.0;
+        let middle = |total: &f64| {
+            below += total;
+            below - total / 2.0
+        };
+        self.totals.iter().map(middle).collect()
     }
+}
+
+/// The mean distance of a judgment of a document to the others, added up over judgments.
+fn disagreement(ratings: &[(usize, usize)], distance: &impl Fn(usize, usize) -> f64) -> f64 {
+    let mut sum = 0.0;
+    for (place, &(_, a)) in ratings.iter().enumerate() {
+        ratings[place + 1..].iter().for_each(|&(_, b)| sum += distance(a, b));
+    }
+    2.0 * sum / (ratings.len() - 1) as f64
 }

@@ -55,9 +55,9 @@ impl Judgment {
 /// | column | names |
 /// |---|---|
 /// | query | `query`, `qid`, `query_id` |
-/// | document | `document`, `docid`, `doc_id`, `document_id` |
+/// | document | `document`, `doc`, `docid`, `doc_id`, `docno`, `document_id` |
 /// | judge | `judge`, `assessor`, `annotator`, `worker` |
-/// | grade | `grade`, `label`, `rating`, `relevance` |
+/// | grade | `grade`, `label`, `rating`, `rel`, `relevance` |
 /// | note, time | `note`; `time`, `timestamp`: these two may be missing |
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -83,11 +83,15 @@ impl JudgmentColumns {
             column(self.query.as_deref(), &["query", "qid", "query_id"], Some("the query")),
             column(
                 self.document.as_deref(),
-                &["document", "docid", "doc_id", "document_id"],
+                &["document", "doc", "docid", "doc_id", "docno", "document_id"],
                 Some("the document"),
             ),
             column(self.judge.as_deref(), &["judge", "assessor", "annotator", "worker"], Some("the judge")),
-            column(self.grade.as_deref(), &["grade", "label", "rating", "relevance"], Some("the grade")),
+            column(
+                self.grade.as_deref(),
+                &["grade", "label", "rating", "rel", "relevance"],
+                Some("the grade"),
+            ),
             column(self.note.as_deref(), &["note"], None),
             column(self.time.as_deref(), &["time", "timestamp"], None),
         ]
@@ -100,7 +104,10 @@ pub struct Judgments {
     all: Vec<Judgment>,
     /// The place of each query, document and judge.
     places: HashMap<(String, String, String), usize>,
+    /// Places of judgments that were taken back, until [`compact`](Judgments::compact).
+    taken_back: Vec<usize>,
     replaced: usize,
+    withdrawn: usize,
     without_grade: usize,
 }
 
@@ -130,6 +137,28 @@ impl Judgments {
         for path in paths {
             judgments.add_table(path.as_ref(), columns)?;
         }
+        judgments.compact();
+        Ok(judgments)
+    }
+
+    /// The judgments of rows as those of a table: one with the grade NaN takes back what the judge said before.
+    ///
+    /// ```
+    /// use rankwise::labels::{Judgment, Judgments};
+    /// let rows = [("ann", 1.0), ("bob", 2.0), ("ann", f64::NAN)].map(|(judge, grade)| Judgment::new("q", "d", judge, grade));
+    /// let judgments = Judgments::of_rows(rows)?;
+    /// assert_eq!((judgments.all().len(), judgments.withdrawn()), (1, 1));
+    /// # Ok::<(), rankwise::Error>(())
+    /// ```
+    pub fn of_rows(rows: impl IntoIterator<Item = Judgment>) -> Result<Judgments> {
+        let mut judgments = Judgments::default();
+        for row in rows {
+            match row.grade.is_nan() {
+                true => judgments.take_back(&row.query, &row.document, &row.judge),
+                false => judgments.push(row)?,
+            }
+        }
+        judgments.compact();
         Ok(judgments)
     }
 
@@ -142,10 +171,8 @@ impl Judgments {
             };
             let grade = grade.unwrap_or_default();
             if grade.is_empty() {
-                let named = [query, document, judge].map(Option::unwrap_or_default);
-                if !self.withdraw(named[0], named[1], named[2]) {
-                    self.without_grade += 1;
-                }
+                let [query, document, judge] = [query, document, judge].map(Option::unwrap_or_default);
+                self.take_back(query, document, judge);
                 return Ok(());
             }
             let number = fast_float2::parse::<f64, _>(grade).ok().filter(|number| number.is_finite());
@@ -187,11 +214,40 @@ impl Judgments {
 
     /// Takes a judgment back. Returns whether there was one.
     pub fn withdraw(&mut self, query: &str, document: &str, judge: &str) -> bool {
-        let key = [query, document, judge].map(str::to_owned).into();
-        let Some(place) = self.places.remove(&key) else { return false };
-        self.all.remove(place);
-        self.places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
-        true
+        let found = self.remove(query, document, judge);
+        self.compact();
+        found
+    }
+
+    /// Takes a judgment back for a row without a grade.
+    fn take_back(&mut self, query: &str, document: &str, judge: &str) {
+        match self.remove(query, document, judge) {
+            true => self.withdrawn += 1,
+            false => self.without_grade += 1,
+        }
+    }
+
+    /// Forgets the place of a judgment. Returns whether there was one.
+    fn remove(&mut self, query: &str, document: &str, judge: &str) -> bool {
+        let place = self.places.remove(&[query, document, judge].map(str::to_owned).into());
+        self.taken_back.extend(place);
+        place.is_some()
+    }
+
+    /// Removes the judgments that were taken back, all at once.
+    fn compact(&mut self) {
+        if self.taken_back.is_empty() {
+            return;
+        }
+        self.taken_back.sort_unstable();
+        let taken_back = std::mem::take(&mut self.taken_back);
+        let mut place = 0;
+        self.all.retain(|_| {
+            place += 1;
+            taken_back.binary_search(&(place - 1)).is_err()
+        });
+        let before = |place: usize| taken_back.partition_point(|taken| *taken < place);
+        self.places.values_mut().for_each(|place| *place -= before(*place));
     }
 
     /// All judgments, in the order in which each was first given.
@@ -204,7 +260,31 @@ impl Judgments {
         self.replaced
     }
 
-    /// How many rows of the files had no grade and took nothing back.
+    /// How many judgments were taken back by a row without a grade.
+    pub fn withdrawn(&self) -> usize {
+        self.withdrawn
+    }
+
+    /// What was replaced, taken back and left out, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let counts = [
+            (self.without_grade, "row has no grade and is left out", "rows have no grade and are left out"),
+            (
+                self.withdrawn,
+                "judgment was taken back by a later row without a grade",
+                "judgments were taken back by later rows without a grade",
+            ),
+            (
+                self.replaced,
+                "judgment was replaced by a later one of the same judge, query and document",
+                "judgments were replaced by later ones of the same judge, query and document",
+            ),
+        ];
+        let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+        counts.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many })).collect()
+    }
+
+    /// How many rows had no grade and took nothing back.
     pub fn without_grade(&self) -> usize {
         self.without_grade
     }

@@ -13,6 +13,7 @@
 //! ```
 
 mod agreement;
+mod by_chance;
 mod coefficients;
 mod dawid_skene;
 mod judgments;

@@ -61,6 +61,50 @@ fn agreement_is_that_of_naive_sums() {
     }
 }
 
+/// With as many grades as judgments, a table of pairs of grades for each resample would take minutes and gigabytes.
+#[test]
+fn grades_may_be_as_many_as_judgments() {
+    let rows: Vec<Vec<f64>> = (0..30_000).map(|d| vec![f64::from(d), f64::from(d) + 0.5]).collect();
+    let found =
+        Agreement::new(&of_rows(&rows), &AgreementOptions { resamples: 1, ..AgreementOptions::default() });
+    let found = found.unwrap().estimates;
+    let value = |estimate: Option<Estimate>| estimate.unwrap().value;
+    assert_eq!(value(found.percentage), 0.0);
+    // 1 − ½²·2/(E[(a − b)²]) for grades that are uniform on an interval.
+    let n = 30_000_f64;
+    assert!((value(found.alpha_interval) - (1.0 - 0.25 / (n * n / 6.0))).abs() < 1e-10);
+    assert!(value(found.alpha_ordinal) > 0.999_999 && value(found.cohen_linear) > 0.999_9);
+}
+
+#[test]
+fn rows_without_a_grade_take_back_what_was_said_before() {
+    let row = |document: &str, judge: &str, grade| Judgment::new("q", document, judge, grade);
+    let rows = [
+        row("x", "a", 1.0),
+        row("y", "a", 1.0),
+        row("x", "a", f64::NAN),
+        row("z", "a", f64::NAN),
+        row("y", "a", 2.0),
+        row("x", "b", 3.0),
+        row("x", "a", 0.0),
+        row("x", "b", f64::NAN),
+    ];
+    let judgments = Judgments::of_rows(rows).unwrap();
+    let left: Vec<_> = judgments.all().iter().map(|j| (&j.document[..], &j.judge[..], j.grade)).collect();
+    assert_eq!(left, [("y", "a", 2.0), ("x", "a", 0.0)]);
+    let notes = [
+        "1 row has no grade and is left out",
+        "2 judgments were taken back by later rows without a grade",
+        "1 judgment was replaced by a later one of the same judge, query and document",
+    ];
+    assert_eq!(judgments.notes(), notes);
+    // The places of those that are left are still known.
+    let mut judgments = judgments;
+    judgments.push(row("x", "a", 4.0)).unwrap();
+    assert!(judgments.withdraw("q", "y", "a") && !judgments.withdraw("q", "y", "a"));
+    assert_eq!(judgments.all(), [row("x", "a", 4.0)]);
+}
+
 #[test]
 fn krippendorffs_example_has_his_values() {
     let rows: [[f64; 4]; 12] = [
@@ -124,7 +168,9 @@ fn the_report_is_by_judge_and_query_and_the_order_of_rows_changes_nothing() {
         judgments.for_each(|j| own.push(j.clone()).unwrap());
         Coefficients::of(&own).alpha_ordinal
     };
-    for query in &report.queries {
+    let queries = QueryAgreement::all(&judgments, &options).unwrap();
+    assert_eq!((report.queries, queries.len()), (2, 2));
+    for query in &queries {
         assert_eq!(query.estimates.alpha_ordinal.map(|e| e.value), of_query(&query.query));
     }
     for (j, judge) in report.judges.iter().enumerate() {

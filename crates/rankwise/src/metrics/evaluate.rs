@@ -109,12 +109,21 @@ pub fn evaluate(data: &Dataset, scores: &[f64], metrics: &[Box<dyn Metric>]) -> 
     if scores.len() != data.len() {
         return Err(Error::data(format!("there are {} scores for {} documents", scores.len(), data.len())));
     }
+    evaluate_lists_of(data, &lists(data, scores), metrics)
+}
+
+/// Evaluates scored lists of a data set, whose labels may be clicks.
+pub(crate) fn evaluate_lists_of(
+    data: &Dataset,
+    lists: &[JudgedList<'_>],
+    metrics: &[Box<dyn Metric>],
+) -> Result<Evaluation> {
     if data.click_labels().is_none() {
-        return evaluate_lists(&lists(data, scores), metrics);
+        return evaluate_lists(lists, metrics);
     }
     let of_clicks: Vec<MetricOfLabels<'_>> =
         metrics.iter().map(|metric| MetricOfLabels::of(data, &**metric)).collect();
-    evaluate_by(&lists(data, scores), &of_clicks.iter().map(|metric| &**metric).collect::<Vec<_>>())
+    evaluate_by(lists, &of_clicks.iter().map(|metric| &**metric).collect::<Vec<_>>())
 }
 
 fn lists<'a>(data: &'a Dataset, scores: &'a [f64]) -> Vec<JudgedList<'a>> {

@@ -58,10 +58,10 @@ pub use conventions::{
 };
 pub(crate) use dcg::Dcg;
 pub(crate) use evaluate::differ;
-pub(crate) use evaluate::mean_of_all;
 pub use evaluate::{
     Counts, DocumentIds, Evaluation, IdSource, JudgedList, evaluate, evaluate_lists, weighted_mean,
 };
+pub(crate) use evaluate::{evaluate_lists_of, mean_of_all};
 pub use presets::{PRESETS, Preset, preset};
 pub use relevance::check_relevance;
 pub(crate) use relevance::check_relevance_of;

@@ -4,6 +4,7 @@ use super::Trainer;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::learners::LossKind;
+use serde::{Deserialize, Serialize};
 use toml::Value;
 
 /// Elementary steps per second of one thread, roughly.
@@ -12,6 +13,7 @@ const SPEED: f64 = 3e8;
 const LONG: f64 = 300.0;
 
 /// How long one training may take, or several.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TrainingTime {
     /// Roughly, for one thread.
     pub(crate) seconds: f64,
@@ -30,7 +32,12 @@ impl TrainingTime {
 impl Trainer {
     /// A sentence if training may take very long, with what to do about it. The time is rough, for one thread.
     pub fn forecast(&self, train: &Dataset) -> Result<Option<String>> {
-        Ok(self.time(train)?.forecast(&self.learner.name))
+        Ok(self.forecast_of(&self.time(train)?))
+    }
+
+    /// The same of a time that is known.
+    pub(crate) fn forecast_of(&self, time: &TrainingTime) -> Option<String> {
+        time.forecast(&self.learner.name)
     }
 
     /// How long training may take.

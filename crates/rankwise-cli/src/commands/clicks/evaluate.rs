@@ -104,7 +104,9 @@ impl Evaluate {
             let (unclipped, clipped) = (estimate(0.0)?, estimate(self.clip)?);
             found.push(Estimated { name: name.clone(), unclipped, clipped });
         }
-        found.iter().for_each(note_left_out);
+        for Estimated { name, unclipped, clipped } in &found {
+            unclipped.notes(clipped).iter().for_each(|note| output::note(format!("{name}: {note}")));
+        }
         if self.json {
             let rankers: Vec<_> = found.iter().map(as_json).collect();
             return output::print_json(&json!({
@@ -128,7 +130,7 @@ impl Evaluate {
         for path in &self.models {
             let data = self.data.as_deref().context("name the documents that the model ranks with --data")?;
             let ranker = self.reading.number(load_model(path)?)?;
-            let data = self.reading.for_model(&ranker).read(data)?;
+            let data = self.reading.for_model(&ranker).unlabelled().read(data)?;
             note_width(&ranker, &data);
             rankers.push((path.display().to_string(), rankings_of_scores(&data, &ranker.score(&data)?)?));
         }
@@ -139,16 +141,17 @@ impl Evaluate {
         let interval = format!(">{} % CI", (1e4 * self.confidence).round() / 100.0);
         let mut lines = table::Columns::new(&["", &format!(">{}", self.metric), &interval]);
         let clipped = format!("IPS, clipped at {}", self.clip);
-        let mut row = |what: &str, value: f64, ci: ConfidenceInterval| {
-            lines.row([what, &table::four(value), &format!("{:.4} to {:.4}", ci.low, ci.high)]);
+        let mut row = |what: &str, value: f64, ci: Option<ConfidenceInterval>| {
+            let ends = ci.map_or("–".to_owned(), |ci| format!("{:.4} to {:.4}", ci.low, ci.high));
+            lines.row([what, &table::four(value), &ends]);
         };
         let estimate = &found.unclipped;
         row("IPS", estimate.ips, estimate.ips_interval);
         row("  as shown", estimate.shown, estimate.shown_interval);
         row("  difference", estimate.difference, estimate.difference_interval);
         row(&clipped, found.clipped.ips, found.clipped.ips_interval);
-        if let (Some(snips), Some(ci)) = (estimate.snips, estimate.snips_interval) {
-            row("SNIPS", snips, ci);
+        if let Some(snips) = estimate.snips {
+            row("SNIPS", snips, estimate.snips_interval);
         }
         let sizes = format!(
             "{}: {} of {}\n",
@@ -157,20 +160,6 @@ impl Evaluate {
             output::count(estimate.queries, "query", "queries")
         );
         format!("{}{}", table::wrap(&sizes), lines.render())
-    }
-}
-
-fn note_left_out(found: &Estimated) {
-    let Estimated { name, unclipped, clipped } = found;
-    for (count, what) in [
-        (unclipped.unranked_sessions, "sessions of queries that it does not rank; left out"),
-        (unclipped.unranked_clicks, "clicks on documents that it does not rank; they count for nothing"),
-        (unclipped.deep_clicks, "clicks at ranks without a propensity; they have that of the last rank"),
-        (clipped.clipped_clicks, "clicks at ranks with propensities below the limit of clipped IPS"),
-    ] {
-        if count > 0 {
-            output::note(format!("{name}: {what}: {}", output::thousands(count as usize)));
-        }
     }
 }
 

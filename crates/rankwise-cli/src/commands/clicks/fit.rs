@@ -72,14 +72,22 @@ impl Fit {
         }
         note_doubts(&fitted, &on_fitted, on_held_out.as_ref());
         if self.json {
-            return output::print_json(&json!({
+            let mut value = json!({
                 "model": kind,
                 "iterations": fitted.iterations,
                 "converged": fitted.converged,
                 "fitted": on_fitted,
                 "held_out": on_held_out,
                 "log": report,
-            }));
+            });
+            match &fitted.model.browsing {
+                Browsing::Pbm { examination } => value["examination"] = json!(examination),
+                Browsing::Ubm { examination } => value["examination"] = json!(examination),
+                Browsing::Dcm { continuation } => value["continuation"] = json!(continuation),
+                Browsing::Dbn { continuation, .. } => value["continuation"] = json!(continuation),
+                Browsing::Cascade | Browsing::Sdbn { .. } => {}
+            }
+            return output::print_json(&value);
         }
         let text = as_text(&fitted, &on_fitted, on_held_out.as_ref());
         output::print(&text)
@@ -153,7 +161,8 @@ fn rank_parameter(browsing: &Browsing) -> Option<(&'static str, Vec<f64>)> {
         Browsing::Pbm { examination } => Some((">examination", examination.clone())),
         Browsing::Dcm { continuation } => Some((">continuation", continuation.clone())),
         Browsing::Ubm { examination } => {
-            Some((">examination before a click", examination.iter().map(|by_last| by_last[0]).collect()))
+            let before_a_click = |by_last: &Vec<f64>| by_last.first().copied().unwrap_or(f64::NAN);
+            Some((">examination before a click", examination.iter().map(before_a_click).collect()))
         }
         Browsing::Cascade | Browsing::Sdbn { .. } | Browsing::Dbn { .. } => None,
     }
@@ -176,7 +185,9 @@ fn by_rank(
     let ranks = on_fitted.perplexity_by_rank.len();
     for place in 0..ranks.min(SHOWN_RANKS) {
         let mut cells = vec![(place + 1).to_string()];
-        cells.extend(parameter.as_ref().map(|(_, values)| number(values.get(place))));
+        // A rank at which nothing was shown has the mean of the prior, which says nothing.
+        let is_shown = !on_fitted.perplexity_by_rank[place].is_nan();
+        cells.extend(parameter.as_ref().map(|(_, values)| number(values.get(place).filter(|_| is_shown))));
         cells.push(number(on_fitted.perplexity_by_rank.get(place)));
         cells.push(number(on_held_out.and_then(|found| found.perplexity_by_rank.get(place))));
         lines.row(cells);

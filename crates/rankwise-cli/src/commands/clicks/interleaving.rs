@@ -74,11 +74,11 @@ impl InterleavingCommand {
             false => "no difference is shown".to_owned(),
         };
         format!(
-            "{}, {}. {first} wins {low} to {high} ({} % CI), p = {}: {verdict}.\n",
+            "{}, {}. {first} wins {low} to {high} ({} % CI), p {}: {verdict}.\n",
             output::count((result.sessions) as usize, "session", "sessions"),
             output::count(result.ties as usize, "tie", "ties"),
             (1e4 * self.confidence).round() / 100.0,
-            table::probability(result.p)
+            table::p_value(result.p)
         )
     }
 }

@@ -3,6 +3,7 @@ use crate::output;
 use anyhow::Result;
 use clap::Args;
 use rankwise::clicks::preferences::{PreferenceRule, Preferences, contradictions, write_preferences};
+use rankwise::data::Format;
 use std::path::{Path, PathBuf};
 
 /// Turn clicks into preferences between documents of a query.
@@ -35,6 +36,7 @@ pub(crate) struct PreferencesCommand {
 impl PreferencesCommand {
     pub(crate) fn run(self) -> Result<()> {
         let rule = PreferenceRule::named(&self.rule)?;
+        Format::check_text_name(&self.output)?;
         output::prepare_to_write(&self.output, &self.log.read())?;
         let mut preferences = Preferences::new(rule);
         self.log.each(|session| preferences.add(session))?;

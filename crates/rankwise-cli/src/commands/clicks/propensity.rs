@@ -63,9 +63,7 @@ impl Propensity {
         let mut counts = ClickCounts::default();
         let report = self.log.each(|session| counts.add(session))?;
         let found = self.estimate(&counts)?;
-        if !found.converged {
-            output::note("the estimation has not converged; em needs more --iterations");
-        }
+        output::notes(&found.notes());
         if let Some(out) = &self.output {
             found.write(out)?;
         }
@@ -118,7 +116,7 @@ fn as_text(found: &Propensities, counts: &ClickCounts) -> String {
             format!("{:.2}", 1.0 / theta),
             output::thousands(cell.shown as usize),
             output::thousands(cell.clicks as usize),
-            table::four(cell.click_through()),
+            if cell.shown == 0 { "–".to_owned() } else { table::four(cell.click_through()) },
         ]);
     }
     format!("{}{}", lines.render(), more_ranks(found.theta.len()))

@@ -66,6 +66,9 @@ fn by_rank(found: &LogStats) -> String {
 fn movement(found: &LogStats) -> String {
     let documents = output::count(found.movement.moving as usize, "document was", "documents were");
     let comparable = match found.movement.is_connected() {
+        true if found.movement.groups[0].len() == 1 => {
+            "Only one rank was shown, so there are no other propensities to estimate.".to_owned()
+        }
         true => "Documents connect all ranks, so propensities can be estimated.".to_owned(),
         false => format!(
             "Documents do not move between these groups of ranks: {}. Propensities can be compared within a group only.",

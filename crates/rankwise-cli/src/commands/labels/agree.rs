@@ -2,7 +2,7 @@ use super::JudgmentArgs;
 use crate::{output, table};
 use anyhow::Result;
 use clap::Args;
-use rankwise::labels::{Agreement, AgreementOptions, Estimate, Estimates};
+use rankwise::labels::{Agreement, AgreementOptions, Estimate, Estimates, QueryAgreement};
 use serde_json::json;
 
 /// Show how well judges agree: percentage, Cohen's and Fleiss's κ, Krippendorff's α.
@@ -51,6 +51,7 @@ impl Agree {
         let found = Agreement::new(&judgments, &options)?;
         if self.json {
             let mut value = serde_json::to_value(&found)?;
+            value["queries"] = json!(QueryAgreement::all(&judgments, &options)?);
             value["confidence"] = json!(self.confidence);
             return output::print_json(&value);
         }
@@ -59,7 +60,7 @@ impl Agree {
             text += &format!("\n{}", by_pair(&found));
         }
         if self.per_query {
-            text += &format!("\n{}", self.by_query(&found));
+            text += &format!("\n{}", self.by_query(&QueryAgreement::all(&judgments, &options)?));
         }
         output::print(&text)
     }
@@ -98,7 +99,7 @@ impl Agree {
         )
     }
 
-    fn by_query(&self, found: &Agreement) -> String {
+    fn by_query(&self, queries: &[QueryAgreement]) -> String {
         let header = [
             "query",
             ">documents",
@@ -109,7 +110,7 @@ impl Agree {
             &self.interval_header(),
         ];
         let mut table = table::Columns::new(&header).close();
-        for query in &found.queries {
+        for query in queries {
             let Estimates { percentage, cohen, fleiss, alpha_ordinal, .. } = query.estimates;
             let mut cells = vec![query.query.clone(), output::thousands(query.documents)];
             cells.extend([percentage, cohen, fleiss, alpha_ordinal].map(value));
@@ -121,14 +122,19 @@ impl Agree {
 }
 
 fn sizes(found: &Agreement) -> String {
-    let grades: Vec<String> = found.grades.iter().map(f64::to_string).collect();
+    let grades = match &found.grades[..] {
+        [first, .., last] if found.grades.len() > 20 => {
+            format!("{}, from {first} to {last}", output::thousands(found.grades.len()))
+        }
+        few => few.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+    };
     crate::click_log::summary([
         ("judgments", output::thousands(found.judgments)),
         ("documents", output::thousands(found.documents)),
         ("  judged by two or more", output::thousands(found.judged_twice)),
         ("judges", output::thousands(found.judges.len())),
-        ("queries", output::thousands(found.queries.len())),
-        ("grades", grades.join(", ")),
+        ("queries", output::thousands(found.queries)),
+        ("grades", grades),
     ])
 }
 

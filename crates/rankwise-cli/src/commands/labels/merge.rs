@@ -46,6 +46,7 @@ impl Merge {
     pub(crate) fn run(self) -> Result<()> {
         let to_stdout = self.output == Path::new("-");
         ensure!(!(to_stdout && self.json), "the labels and --json cannot both go to standard output");
+        Format::check_text_name(&self.output)?;
         output::prepare_to_write(&self.output, &self.judgments.paths())?;
         let judgments = self.judgments.read()?;
         ensure!(!judgments.all().is_empty(), "there are no judgments to merge");
@@ -117,8 +118,17 @@ fn convergence(model: &DawidSkene) -> String {
     format!("{}{end} after {}\n", table.render(), output::count(last, "iteration", "iterations"))
 }
 
+/// With more grades, tables of all of them are too wide.
+const TABLE_GRADES: usize = 5;
+
+/// How many of the grades that a judge gives instead of a true one are shown.
+const SHOWN_GIVEN: usize = 3;
+
 /// How each judge errs: the probability of each grade for each true grade.
 fn errors(model: &DawidSkene) -> String {
+    if model.grades.len() > TABLE_GRADES {
+        return most_given(model);
+    }
     let grades: Vec<String> = model.grades.iter().map(|grade| format!(">gives {grade}")).collect();
     let mut header = vec!["judge", ">accuracy", ">true grade"];
     header.extend(grades.iter().map(String::as_str));
@@ -135,6 +145,23 @@ fn errors(model: &DawidSkene) -> String {
         }
     }
     table.render()
+}
+
+/// How each judge errs, with many grades: those that the judge gives most often for each true grade, one block per judge.
+fn most_given(model: &DawidSkene) -> String {
+    let mut text = String::new();
+    for JudgeErrors { judge, given, accuracy } in &model.judges {
+        let mut table = table::Columns::new(&[">true grade", "gives"]).close();
+        for (grade, given) in model.grades.iter().zip(given) {
+            let mut most: Vec<(&f64, &f64)> = model.grades.iter().zip(given).collect();
+            most.sort_by(|a, b| b.1.total_cmp(a.1));
+            let most = most.iter().take(SHOWN_GIVEN).map(|(grade, p)| format!("{grade} ({p:.3})"));
+            table.row([grade.to_string(), most.collect::<Vec<_>>().join(", ")]);
+        }
+        text +=
+            &format!("{}\n{}\n", table::wrap(&format!("{judge}: accuracy {accuracy:.3}")), table.render());
+    }
+    format!("{text}The grades given most often for each true grade; --json has all.\n")
 }
 
 fn as_json(merged: &Merged, model: Option<&DawidSkene>) -> Result<Value> {

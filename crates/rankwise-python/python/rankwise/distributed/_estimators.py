@@ -36,18 +36,21 @@ class DistributedRanker(estimators.BaseRanker):  # type: ignore[misc]
     """What the classes for all learners have in common. Data are shards, as for `rankwise.distributed.train`; `n_jobs` is
     the number of threads of each worker."""
 
-    def fit(self, shards: Any, *, valid: Any = None, **how: Any) -> Any:
+    def fit(self, shards: Any, y: Any = None, *, valid: Any = None, **how: Any) -> Any:
         """Trains the model.
 
         Parameters
         ----------
         shards : list of files, folder, pattern, Ray Dataset or Dask DataFrame
+        y : None
+            Not used: labels are a column of the shards.
         valid : the same, optional
             Validation queries for early stopping and model selection.
         **how
             Further arguments of `rankwise.distributed.train`: `checkpoint`, `callbacks`, `client`, `staging`, and options
             of reading such as `label` and `qid`.
         """
+        _refuse_arrays({"y": y, **how})
         ranker = train(self.to_recipe(), shards, workers=self.workers, valid=valid, **self._how(how))
         self.ranker_ = ranker
         self.history_ = ranker.history
@@ -74,6 +77,23 @@ class DistributedRanker(estimators.BaseRanker):  # type: ignore[misc]
         if self.categorical is not None:
             own["categorical"] = self.categorical
         return own | given
+
+
+def _refuse_arrays(given: dict[str, Any]) -> None:
+    """Fails for the arguments of other classes that have data in memory, and says what to write instead."""
+    ways = {
+        "y": "name the column of the labels, as in fit(shards, label='label')",
+        "group": "name the column of the query, as in fit(shards, qid='query')",
+        "sample_weight": "name the column of the weight of each query, as in fit(shards, weight='weight')",
+        "eval_set": "give validation data as shards, as in fit(shards, valid='valid.parquet')",
+        "eval_group": "give validation data as shards, as in fit(shards, valid='valid.parquet')",
+    }
+    for name, way in ways.items():
+        if given.get(name) is not None:
+            raise TypeError(
+                f"{name} cannot be given here: workers read labels, queries and features from the same files, or from a Dask "
+                f"DataFrame or Ray Dataset with staging=; {way}"
+            )
 
 
 def _class(learner: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ import glob
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,28 @@ def reading(given: dict[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in _DEFAULTS:
             raise TypeError(f"unexpected keyword argument {name!r}; options of reading are {', '.join(_DEFAULTS)}")
+        _check_option(name, given[name])
     return _DEFAULTS | {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+
+
+def _check_option(name: str, value: Any) -> None:
+    """Fails if the value is not of the kind that the option has: names of columns, since data are files."""
+    if isinstance(_DEFAULTS[name], list):
+        if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+            return
+        raise TypeError(f"{name} is {_shown(value)}; give a list of names of columns")
+    if name == "first_id":
+        if value is None or (isinstance(value, int) and value in (0, 1)):
+            return
+        raise TypeError(f"first_id is {_shown(value)}; give 0, 1 or None")
+    if not (value is None or isinstance(value, str)):
+        raise TypeError(
+            f"{name} is {_shown(value)}; workers read the data from files, so give the name of the column that holds it, as text"
+        )
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, (str, int, float)) else f"of type {type(value).__name__}"
 
 
 def files(shards: Any) -> list[str]:
@@ -47,6 +68,12 @@ def files(shards: Any) -> list[str]:
     """
     if isinstance(shards, (str, os.PathLike)):
         return _of_path(os.fspath(shards))
+    if isinstance(shards, Mapping) or any(hasattr(shards, name) for name in ("columns", "column_names", "__array__")):
+        raise TypeError(
+            f"shards is a value of type {type(shards).__name__}, which is in the memory of this process; workers read files: "
+            "write it as Parquet to a folder that all of them can read, with columns for labels and queries, and give that "
+            "folder"
+        )
     try:
         items = list(shards)
     except TypeError:

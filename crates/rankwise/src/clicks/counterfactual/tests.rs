@@ -98,11 +98,9 @@ fn estimates_are_those_of_naive_sums_and_count_what_they_leave_out() {
     assert!((found.ips - valued / 4.0).abs() < 1e-12);
     assert!((found.snips.unwrap() - valued / (1.0 + b + c + 1.0)).abs() < 1e-12);
     assert!((found.shown - (1.0 + b * 0.5 + c / 3.0 + 1.0) / 4.0).abs() < 1e-12);
-    assert!(found.ips_interval.low <= found.ips && found.ips <= found.ips_interval.high);
-    assert!(
-        found.difference_interval.low <= found.difference
-            && found.difference <= found.difference_interval.high
-    );
+    let (of_ips, of_difference) = (found.ips_interval.unwrap(), found.difference_interval.unwrap());
+    assert!(of_ips.low <= found.ips && found.ips <= of_ips.high);
+    assert!(of_difference.low <= found.difference && found.difference <= of_difference.high);
     assert_eq!((found.sessions, found.queries), (4, 2));
     assert_eq!((found.unranked_sessions, found.unranked_clicks, found.clipped_clicks), (1, 1, 1));
     for wrong in [

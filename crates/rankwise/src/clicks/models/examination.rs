@@ -98,13 +98,23 @@ pub(super) fn position_based(sessions: &SortedSessions<'_>, options: &FitOptions
 }
 
 pub(super) fn user_browsing(sessions: &SortedSessions<'_>, options: &FitOptions) -> Counted {
-    // Rank r has r places: after no click, and after a click at each rank above.
-    let place = |rank: usize, last: usize| rank * (rank - 1) / 2 + last;
+    // Only ranks that were shown have parameters: one session with a rank far down would otherwise add millions.
+    let ranks = sessions.shown_ranks();
+    let number = |rank: usize| ranks.partition_point(|shown| *shown < rank) + 1;
+    // The n-th of them has n places: after no click, and after a click at each of them above.
+    let first = |number: usize| number * (number - 1) / 2;
+    let place = |rank: usize, last: usize| first(number(rank)) + if last == 0 { 0 } else { number(last) };
     let cells = cells(sessions, place);
-    let places = place(sessions.ranks + 1, 0);
-    let (attractiveness, examination, run) = fit_views(&cells, sessions.pairs.len(), places, options);
-    let examination =
-        (1..=sessions.ranks).map(|rank| examination[place(rank, 0)..place(rank + 1, 0)].to_vec()).collect();
+    let places = first(ranks.len() + 1);
+    let (attractiveness, values, run) = fit_views(&cells, sessions.pairs.len(), places, options);
+    let unknown = options.prior.estimate(0.0, 0.0, options.start);
+    let mut examination = vec![Vec::new(); sessions.ranks];
+    for &rank in &ranks {
+        let row = &mut examination[rank - 1];
+        *row = vec![unknown; rank];
+        let above = std::iter::once(&0).chain(ranks.iter().take_while(|above| **above < rank));
+        above.for_each(|&last| row[last] = values[place(rank, last)]);
+    }
     (Browsing::Ubm { examination }, attractiveness, run)
 }
 

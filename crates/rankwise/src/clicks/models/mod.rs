@@ -137,7 +137,7 @@ pub enum Browsing {
     /// The user browsing model.
     Ubm {
         /// For each rank, from 1: the probability that it is examined if nothing was clicked before, then if the last
-        /// click was at rank 1, 2 and so on.
+        /// click was at rank 1, 2 and so on. Empty for a rank at which nothing was shown.
         examination: Vec<Vec<f64>>,
     },
     /// The cascade model.

@@ -11,7 +11,7 @@ mod tests;
 pub use paired::PairedRanks;
 
 use super::models::{FitOptions, ViewCell, fit_views};
-use super::stats::{Groups, Movement};
+use super::stats::{Groups, Movement, run_of_ranks};
 use super::{Cell, ClickCounts};
 use crate::data::{AtomicFile, Source};
 use crate::error::{Error, Result};
@@ -48,6 +48,8 @@ impl PropensityMethod {
 
 /// The propensity of each rank; that of rank 1 is 1.
 ///
+/// As JSON, a list of numbers or an object with nothing but `theta` are enough: propensities that are known.
+///
 /// ```
 /// use rankwise::clicks::propensity::Propensities;
 /// let theta = Propensities::given(vec![2.0, 1.0, 0.1])?;
@@ -59,17 +61,69 @@ impl PropensityMethod {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Propensities {
     /// How they were estimated.
+    #[serde(default = "given")]
     pub method: PropensityMethod,
     /// The propensity of each rank, from 1; the first is 1.
     pub theta: Vec<f64>,
+    /// The ranks at which nothing was shown. Their propensities are interpolated: the logarithms lie on a line between those
+    /// of the nearest ranks that were shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interpolated: Vec<u32>,
     /// Whether the estimation came to an end.
+    #[serde(default = "yes")]
     pub converged: bool,
+}
+
+fn given() -> PropensityMethod {
+    PropensityMethod::Given
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Propensities {
     /// Known values, at least one, above 0; they are divided by the first.
     pub fn given(theta: Vec<f64>) -> Result<Propensities> {
         Propensities::relative(PropensityMethod::Given, theta, true)
+    }
+
+    /// Estimates at some ranks, ascending from rank 1. Those between them are interpolated.
+    fn at_ranks(
+        method: PropensityMethod,
+        ranks: &[u32],
+        theta: &[f64],
+        converged: bool,
+    ) -> Result<Propensities> {
+        let mut all = vec![theta[0]];
+        let mut interpolated = Vec::new();
+        for (rank, value) in ranks.windows(2).zip(theta.windows(2)) {
+            let steps = f64::from(rank[1] - rank[0]);
+            let between = (1..rank[1] - rank[0]).map(|step| {
+                (f64::from(step) / steps * (value[1].ln() - value[0].ln()) + value[0].ln()).exp()
+            });
+            all.extend(between);
+            all.push(value[1]);
+            interpolated.extend(rank[0] + 1..rank[1]);
+        }
+        Ok(Propensities { interpolated, ..Propensities::relative(method, all, converged)? })
+    }
+
+    /// What a careful user should know.
+    pub fn notes(&self) -> Vec<String> {
+        let unknown = (!self.interpolated.is_empty()).then(|| {
+            format!(
+                "nothing was shown at {}; propensities there are interpolated between those of the nearest ranks",
+                in_words(&self.interpolated)
+            )
+        });
+        let unfinished = (!self.converged).then(|| match self.method {
+            PropensityMethod::Em => "the estimation has not converged; em needs more iterations".to_owned(),
+            _ => "the estimation has not converged, so propensities are not exact; log more sessions, or leave out \
+                  ranks that were hardly shown"
+                .to_owned(),
+        });
+        unknown.into_iter().chain(unfinished).collect()
     }
 
     fn relative(method: PropensityMethod, mut theta: Vec<f64>, converged: bool) -> Result<Propensities> {
@@ -79,7 +133,7 @@ impl Propensities {
         }
         let first = *theta.first().ok_or_else(|| Error::data("there are no propensities"))?;
         theta.iter_mut().for_each(|t| *t /= first);
-        Ok(Propensities { method, theta, converged })
+        Ok(Propensities { method, theta, interpolated: Vec::new(), converged })
     }
 
     /// The propensity of a rank, from 1; below the last rank, that of the last one.
@@ -107,12 +161,18 @@ impl Propensities {
         let mut source = Source::open(path)?;
         let mut text = Vec::new();
         source.read_to_end(&mut text).map_err(|e| source.origin().read_error(e))?;
-        let read: Propensities = serde_json::from_slice(&text)
-            .map_err(|e| Error::malformed(format!("{} holds no propensities: {e}", path.display())))?;
-        Propensities::relative(read.method, read.theta, read.converged)
+        let read = match text.trim_ascii_start().starts_with(b"[") {
+            true => serde_json::from_slice(&text).map(Propensities::given),
+            false => serde_json::from_slice(&text).map(|read: Propensities| {
+                let relative = Propensities::relative(read.method, read.theta, read.converged)?;
+                Ok(Propensities { interpolated: read.interpolated, ..relative })
+            }),
+        };
+        let wrong = |e: &dyn std::fmt::Display| format!("{} holds no propensities: {e}", path.display());
+        read.map_err(|e| Error::malformed(wrong(&e)))?.map_err(|e| Error::malformed(wrong(&e)))
     }
 
-    /// Expectation maximisation of the position-based model over the ranks up to `depth`.
+    /// Expectation maximisation of the position-based model over the ranks up to `depth` at which documents were shown.
     pub fn by_em(counts: &ClickCounts, depth: u32, options: &FitOptions) -> Result<Propensities> {
         options.check()?;
         let ranks = check_movement(counts, depth)?;
@@ -122,13 +182,13 @@ impl Propensities {
             let within = of_document.cells.iter().filter(|(rank, _)| *rank <= depth);
             cells.extend(within.map(|&(rank, Cell { shown, clicks })| ViewCell {
                 document,
-                place: rank as usize - 1,
+                place: place_of(&ranks, rank),
                 shown,
                 clicks,
             }));
         }
-        let (_, examination, run) = fit_views(&cells, documents.len(), ranks, options);
-        Propensities::relative(PropensityMethod::Em, examination, run.converged)
+        let (_, examination, run) = fit_views(&cells, documents.len(), ranks.len(), options);
+        Propensities::at_ranks(PropensityMethod::Em, &ranks, &examination, run.converged)
     }
 
     /// From sessions with swap experiments (`swap` in the log): since each of the two documents was equally likely at either
@@ -140,30 +200,56 @@ impl Propensities {
                 "the log has no swap experiments; its sessions must name the two ranks as `swap`",
             ));
         };
+        let ranks = counts.shown_ranks(last);
+        check_first(&ranks)?;
         let mut groups = Groups::new(last as usize);
         let mut terms = Vec::new();
         for (&(a, b), cells) in &counts.swaps {
             groups.join(a as usize - 1, b as usize - 1);
-            terms.push(PairTerm::new((a, cells[0]), (b, cells[1])));
+            terms.push(PairTerm::new((place_of(&ranks, a), cells[0]), (place_of(&ranks, b), cells[1])));
         }
-        let movement = Movement { moving: 0, groups: groups.lists(|_| true) };
+        let is_shown = |place: usize| ranks.binary_search(&(place as u32 + 1)).is_ok();
+        let movement = Movement { moving: 0, groups: groups.lists(is_shown) };
         if !movement.is_connected() {
             return Err(Error::data(format!(
                 "swap experiments do not connect all ranks: {movement}; every rank must be swapped with rank 1, or with a \
                  rank that is"
             )));
         }
-        let (theta, converged) = maximize(&terms, last as usize, 0.0)?;
-        Propensities::relative(PropensityMethod::Swap, theta, converged)
+        let (theta, converged) = maximize(&terms, &ranks, 0.0)?;
+        Propensities::at_ranks(PropensityMethod::Swap, &ranks, &theta, converged)
     }
 }
 
-/// Fails unless all ranks up to `depth` can be compared. Returns how many there are.
-fn check_movement(counts: &ClickCounts, depth: u32) -> Result<usize> {
-    let ranks = counts.by_rank().len().min(depth as usize);
-    if ranks == 0 || counts.by_rank()[0].shown == 0 {
-        return Err(Error::data("the log shows nothing at rank 1, to which propensities are relative"));
+/// The place of a rank among those at which documents were shown.
+fn place_of(ranks: &[u32], rank: u32) -> usize {
+    ranks.partition_point(|shown| *shown < rank)
+}
+
+/// Fails if nothing was shown at rank 1.
+fn check_first(ranks: &[u32]) -> Result<()> {
+    match ranks.first() {
+        Some(1) => Ok(()),
+        _ => Err(Error::data("the log shows nothing at rank 1, to which propensities are relative")),
     }
+}
+
+/// Ranks for people: `ranks 3–7 and 9`.
+fn in_words(ranks: &[u32]) -> String {
+    let runs: Vec<String> = ranks.chunk_by(|a, b| a + 1 == *b).map(run_of_ranks).collect();
+    let many = if ranks.len() == 1 { "rank" } else { "ranks" };
+    match runs.as_slice() {
+        [] => String::new(),
+        [one] => format!("{many} {one}"),
+        [some @ .., last] if some.len() < 8 => format!("{many} {} and {last}", some.join(", ")),
+        [first, ..] => format!("{} ranks, the first of them {first}", ranks.len()),
+    }
+}
+
+/// Fails unless all ranks up to `depth` at which documents were shown can be compared. Returns these ranks.
+fn check_movement(counts: &ClickCounts, depth: u32) -> Result<Vec<u32>> {
+    let ranks = counts.shown_ranks(depth);
+    check_first(&ranks)?;
     let movement = Movement::of(counts, depth);
     if movement.is_connected() {
         return Ok(ranks);

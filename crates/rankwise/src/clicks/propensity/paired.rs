@@ -8,9 +8,10 @@
 //! Σ  c_a ln(n_a θ_a/(n_a θ_a + n_b θ_b)) + c_b ln(n_b θ_b/(n_a θ_a + n_b θ_b))  −  λ/2 Σ (u_{r−1} − 2u_r + u_{r+1})²
 //! ```
 //!
-//! over all documents and all their pairs of ranks. It is concave in u, with `u_1 = 0`.
+//! over all documents and all their pairs of ranks. It is concave in u, with `u_1 = 0`. Ranks at which nothing was shown have no
+//! u. For ranks that are h and k apart, the bend is the difference of the two slopes, and its square is divided by (h + k)/2.
 
-use super::{Propensities, PropensityMethod, check_movement};
+use super::{Propensities, PropensityMethod, check_movement, place_of};
 use crate::clicks::{Cell, ClickCounts};
 use crate::error::{Error, Result};
 use crate::solvers::{Lbfgs, Objective};
@@ -59,15 +60,15 @@ impl PairedRanks {
             return Err(Error::parameter(format!("`smoothing` is {value}; it must be at least 0")));
         }
         let ranks = check_movement(counts, self.depth)?;
-        let (theta, converged) = maximize(&terms(counts, self.depth), ranks, self.smoothing)?;
-        Propensities::relative(PropensityMethod::PairedRanks, theta, converged)
+        let (theta, converged) = maximize(&terms(counts, &ranks), &ranks, self.smoothing)?;
+        Propensities::at_ranks(PropensityMethod::PairedRanks, &ranks, &theta, converged)
     }
 }
 
 /// Clicks on the same document at two ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct PairTerm {
-    /// The two ranks, from 0, the first below the second.
+    /// The places of the two ranks among those that were shown, the first below the second.
     pub(super) ranks: (usize, usize),
     /// `ln n_a − ln n_b`
     pub(super) log_ratio: f64,
@@ -76,22 +77,24 @@ pub(super) struct PairTerm {
 }
 
 impl PairTerm {
-    pub(super) fn new((a, at_a): (u32, Cell), (b, at_b): (u32, Cell)) -> PairTerm {
+    pub(super) fn new((a, at_a): (usize, Cell), (b, at_b): (usize, Cell)) -> PairTerm {
         PairTerm {
-            ranks: (a as usize - 1, b as usize - 1),
+            ranks: (a, b),
             log_ratio: (at_a.shown as f64 / at_b.shown as f64).ln(),
             clicks: (at_a.clicks as f64, at_b.clicks as f64),
         }
     }
 }
 
-/// The terms of all documents and pairs of ranks with a click; those with the same ratio of n are added up.
-pub(super) fn terms(counts: &ClickCounts, depth: u32) -> Vec<PairTerm> {
+/// The terms of all documents and pairs of these ranks with a click; those with the same ratio of n are added up.
+pub(super) fn terms(counts: &ClickCounts, ranks: &[u32]) -> Vec<PairTerm> {
+    let last = ranks.last().copied().unwrap_or(0);
     let mut terms: BTreeMap<(usize, usize, u64), PairTerm> = BTreeMap::new();
     for document in counts.by_document() {
-        let cells: Vec<_> = document.cells.iter().filter(|(rank, _)| *rank <= depth).collect();
-        for (place, &&a) in cells.iter().enumerate() {
-            for &&b in &cells[place + 1..] {
+        let within = document.cells.iter().filter(|(rank, _)| *rank <= last);
+        let cells: Vec<(usize, Cell)> = within.map(|&(rank, cell)| (place_of(ranks, rank), cell)).collect();
+        for (place, &a) in cells.iter().enumerate() {
+            for &b in &cells[place + 1..] {
                 let term = PairTerm::new(a, b);
                 if term.clicks == (0.0, 0.0) {
                     continue;
@@ -106,13 +109,13 @@ pub(super) fn terms(counts: &ClickCounts, depth: u32) -> Vec<PairTerm> {
     terms.into_values().collect()
 }
 
-/// The propensities that maximise the sum, and whether the solver got there.
-pub(super) fn maximize(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Result<(Vec<f64>, bool)> {
+/// The propensities of these ranks that maximise the sum, and whether the solver got there.
+pub(super) fn maximize(terms: &[PairTerm], ranks: &[u32], smoothing: f64) -> Result<(Vec<f64>, bool)> {
     check_maximum(terms, ranks, smoothing)?;
     let clicks: f64 = terms.iter().map(|term| term.clicks.0 + term.clicks.1).sum();
     let objective = PairedObjective { terms, ranks, smoothing, scale: 1.0 / clicks.max(1.0) };
     let solver = Lbfgs { memory: 50, tolerance: 1e-10, rounds: 10_000, ..Lbfgs::default() };
-    let fit = solver.minimize(&objective, vec![0.0; ranks - 1], &mut Silent::default());
+    let fit = solver.minimize(&objective, vec![0.0; ranks.len() - 1], &mut Silent::default());
     // A line search may end at the limits of rounding, with a gradient that is small enough.
     let converged = fit.gradient_norm < 1e-7;
     let theta = std::iter::once(1.0).chain(fit.weights.iter().map(|u| u.exp())).collect();
@@ -120,7 +123,7 @@ pub(super) fn maximize(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Resu
 }
 
 /// Fails if the sum grows for ever as some propensities go to 0 or to infinity.
-fn check_maximum(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Result<()> {
+fn check_maximum(terms: &[PairTerm], ranks: &[u32], smoothing: f64) -> Result<()> {
     let too_few = |what: String| {
         Err(Error::data(format!(
             "among documents shown at several ranks, {what}, so the clicks set no limit to propensities; log more sessions, \
@@ -132,7 +135,7 @@ fn check_maximum(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Result<()>
         let upper: f64 = terms.iter().map(|term| term.clicks.0).sum();
         let lower: f64 = terms.iter().map(|term| term.clicks.1).sum();
         return match () {
-            () if ranks == 1 => Ok(()),
+            () if ranks.len() == 1 => Ok(()),
             () if lower == 0.0 => too_few("none was clicked at its lower rank".to_owned()),
             () if upper == 0.0 => too_few("none was clicked at its upper rank".to_owned()),
             () => Ok(()),
@@ -140,7 +143,7 @@ fn check_maximum(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Result<()>
     }
     // Each rank must win clicks, directly or not, against every other: reachability both ways from rank 1.
     let reached = |forwards: bool| {
-        let mut reached = vec![false; ranks];
+        let mut reached = vec![false; ranks.len()];
         let mut waiting = vec![0];
         while let Some(rank) = waiting.pop() {
             if !std::mem::replace(&mut reached[rank], true) {
@@ -155,8 +158,10 @@ fn check_maximum(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Result<()>
         reached
     };
     let both = [reached(true), reached(false)];
-    match (0..ranks).find(|&rank| !both.iter().all(|reached| reached[rank])) {
-        Some(rank) => too_few(format!("those of rank {} are clicked only at one of two ranks", rank + 1)),
+    match (0..ranks.len()).find(|&place| !both.iter().all(|reached| reached[place])) {
+        Some(place) => {
+            too_few(format!("those of rank {} are clicked only at one of two ranks", ranks[place]))
+        }
         None => Ok(()),
     }
 }
@@ -164,7 +169,7 @@ fn check_maximum(terms: &[PairTerm], ranks: usize, smoothing: f64) -> Result<()>
 /// The negative of the sum, scaled; the weights are `u` from rank 2 on.
 struct PairedObjective<'a> {
     terms: &'a [PairTerm],
-    ranks: usize,
+    ranks: &'a [u32],
     smoothing: f64,
     scale: f64,
 }
@@ -176,12 +181,12 @@ fn softplus(x: f64) -> f64 {
 
 impl Objective for PairedObjective<'_> {
     fn dim(&self) -> usize {
-        self.ranks - 1
+        self.ranks.len() - 1
     }
 
     fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
         let u: Vec<f64> = std::iter::once(0.0).chain(w.iter().copied()).collect();
-        let (mut value, mut slopes) = (0.0, vec![0.0; self.ranks]);
+        let (mut value, mut slopes) = (0.0, vec![0.0; self.ranks.len()]);
         for &PairTerm { ranks: (a, b), log_ratio, clicks } in self.terms {
             let margin = u[a] - u[b] + log_ratio;
             value += clicks.0 * softplus(-margin) + clicks.1 * softplus(margin);
@@ -190,12 +195,14 @@ impl Objective for PairedObjective<'_> {
             slopes[a] += slope;
             slopes[b] -= slope;
         }
-        for r in 1..self.ranks.max(2) - 1 {
-            let bend = u[r - 1] - 2.0 * u[r] + u[r + 1];
-            value += 0.5 * self.smoothing * bend * bend;
-            slopes[r - 1] += self.smoothing * bend;
-            slopes[r] -= 2.0 * self.smoothing * bend;
-            slopes[r + 1] += self.smoothing * bend;
+        for (place, ranks) in self.ranks.windows(3).enumerate() {
+            let (above, below) = (f64::from(ranks[1] - ranks[0]), f64::from(ranks[2] - ranks[1]));
+            let bend = (u[place + 2] - u[place + 1]) / below - (u[place + 1] - u[place]) / above;
+            let weighted = self.smoothing * bend * 2.0 / (above + below);
+            value += 0.5 * weighted * bend;
+            slopes[place] += weighted / above;
+            slopes[place + 1] -= weighted / above + weighted / below;
+            slopes[place + 2] += weighted / below;
         }
         gradient.iter_mut().zip(&slopes[1..]).for_each(|(g, slope)| *g = slope * self.scale);
         value * self.scale

@@ -94,7 +94,7 @@ fn paired_ranks_are_the_optimum_that_newtons_method_finds() {
             }
         }
         let counts: ClickCounts = log.iter().collect();
-        let terms = terms(&counts, u32::MAX);
+        let terms = terms(&counts, &counts.shown_ranks(u32::MAX));
         for smoothing in [0.0, 1.0, 30.0] {
             let found = PairedRanks { smoothing, ..PairedRanks::default() }.estimate(&counts).unwrap();
             assert!(found.converged && found.theta[0] == 1.0);
@@ -189,7 +189,7 @@ fn where_documents_do_not_move_estimation_is_refused_with_the_reason() {
     assert!(never_below(1.0).contains("none was clicked at its lower rank"));
     assert!(never_below(0.0).contains("clicked only at one of two ranks"));
     assert!(PairedRanks::default().estimate(&ClickCounts::default()).is_err());
-    assert!(maximize(&[], 1, 0.0).is_ok());
+    assert!(maximize(&[], &[1], 0.0).is_ok());
 }
 
 #[test]
@@ -236,4 +236,102 @@ fn propensities_are_written_and_read_again() {
     std::fs::write(&path, r#"{"method": "em", "theta": [1, -1], "converged": true}"#).unwrap();
     assert!(Propensities::read(&path).unwrap_err().to_string().contains("rank 2 is -1"));
     assert!(Propensities::given(Vec::new()).is_err());
+    // Known propensities may be written by hand.
+    for text in [" [2, 1]", r#"{"theta": [1, 0.5]}"#] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(Propensities::read(&path).unwrap(), Propensities::given(vec![1.0, 0.5]).unwrap());
+    }
+    for text in ["[]", "[1, 0]", "[1, \"x\"]", "{\"ranks\": [1]}"] {
+        std::fs::write(&path, text).unwrap();
+        let refused = Propensities::read(&path).unwrap_err().to_string();
+        assert!(refused.contains("theta.json holds no propensities: "), "{refused}");
+    }
+}
+
+/// Documents at the ranks 1, 2 and `last`, where every document was clicked in proportion to the propensities.
+fn with_gap(last: u32) -> ClickCounts {
+    let mut log = Vec::new();
+    for (document, positions) in [("a", [1, 2, last]), ("b", [2, last, 1]), ("c", [last, 1, 2])] {
+        for (rank, clicks) in positions.map(|rank| (rank, if rank == last { 10 } else { 80 / rank as usize }))
+        {
+            for number in 0..160 {
+                let click = Click { doc: document.to_owned(), time: None };
+                log.push(Session {
+                    query: "q".into(),
+                    shown: vec![document.to_owned()],
+                    positions: Some(vec![rank]),
+                    clicks: (number < clicks).then_some(click).into_iter().collect(),
+                    ..Session::default()
+                });
+            }
+        }
+    }
+    log.iter().collect()
+}
+
+#[test]
+fn ranks_that_were_never_shown_are_interpolated_with_a_note() {
+    let counts = with_gap(5);
+    let em = Propensities::by_em(&counts, u32::MAX, &FitOptions::default()).unwrap();
+    let paired = |smoothing| PairedRanks { smoothing, ..PairedRanks::default() }.estimate(&counts).unwrap();
+    for found in [em, paired(0.0), paired(1.0)] {
+        assert_eq!((found.theta.len(), &found.interpolated[..]), (5, &[3, 4][..]));
+        let ln: Vec<f64> = found.theta.iter().map(|theta| theta.ln()).collect();
+        assert!((ln[1] - ln[2] - (ln[4] - ln[1]) / -3.0).abs() < 1e-12, "{found:?}");
+        assert!(found.theta.is_sorted_by(|a, b| a > b), "{found:?}");
+        let note = "nothing was shown at ranks 3–4; propensities there are interpolated between those of the nearest ranks";
+        assert_eq!(found.notes(), [note]);
+    }
+    // Without smoothing, other ranks are as if there was no gap.
+    let (apart, adjacent) = (paired(0.0), PairedRanks { smoothing: 0.0, ..PairedRanks::default() });
+    let adjacent = adjacent.estimate(&with_gap(3)).unwrap();
+    assert!((apart.theta[4] - adjacent.theta[2]).abs() < 1e-9 && adjacent.notes().is_empty());
+    // It is kept in the file.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("theta.json");
+    apart.write(&path).unwrap();
+    assert_eq!(Propensities::read(&path).unwrap().interpolated, [3, 4]);
+}
+
+/// The penalty of a gap is the least that any values of the ranks between would cost, as they lie on a line, but for the
+/// weight of a bend between gaps.
+#[test]
+fn smoothing_knows_how_far_apart_ranks_are() {
+    // Clicks that fit a straight line of ln θ exactly, at ranks 1, 2 and 5: no smoothing bends it.
+    let cell = |clicks: f64| Cell { shown: 1_000_000, clicks: clicks as u64 };
+    let theta = |rank: u32| 400_000.0 * (-0.3 * f64::from(rank - 1)).exp();
+    let ranks = [1, 2, 5];
+    let cells = ranks.map(|rank| cell(theta(rank)));
+    let pairs = [(0, 1), (1, 2), (0, 2)];
+    let terms = pairs.map(|(a, b)| PairTerm::new((a, cells[a]), (b, cells[b])));
+    for smoothing in [0.0, 1.0, 1e9] {
+        let (found, converged) = maximize(&terms, &ranks, smoothing).unwrap();
+        assert!(converged);
+        let close = found.iter().zip(ranks).all(|(f, rank)| (f / theta(rank) * theta(1) - 1.0).abs() < 1e-4);
+        assert!(close, "{smoothing}: {found:?}");
+    }
+}
+
+#[test]
+fn one_session_with_a_rank_far_down_costs_nothing() {
+    let mut log = Vec::new();
+    for (number, shown) in [["a", "b"], ["b", "a"]].iter().cycle().take(60).enumerate() {
+        let clicks = if number % 3 == 0 { &shown[..2] } else { &shown[..1] };
+        log.push(Session {
+            query: "q".into(),
+            shown: shown.map(str::to_owned).into(),
+            clicks: clicks.iter().map(|doc| Click { doc: (*doc).to_owned(), time: None }).collect(),
+            positions: (number == 0).then(|| vec![1, 9999]),
+            ..Session::default()
+        });
+    }
+    let counts: ClickCounts = log.iter().collect();
+    let found = PairedRanks::default().estimate(&counts).unwrap();
+    assert!(found.converged && found.theta.len() == 9999 && found.interpolated.len() == 9996, "{found:?}");
+    let table: crate::clicks::SessionTable = log.iter().collect();
+    let ubm = crate::clicks::models::ClickModelKind::Ubm;
+    let fitted = crate::clicks::models::ClickModel::fit(ubm, &table, &FitOptions::default()).unwrap();
+    let crate::clicks::models::Browsing::Ubm { examination } = fitted.model.browsing else { unreachable!() };
+    let lengths: usize = examination.iter().map(Vec::len).sum();
+    assert_eq!((examination.len(), lengths), (9999, 1 + 2 + 9999));
 }

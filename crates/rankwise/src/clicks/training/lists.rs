@@ -63,7 +63,7 @@ impl ClickWeights {
         for pattern in &sorted.patterns {
             lists.add(pattern, &sorted.pairs, &source, &mut counts);
         }
-        notes.extend(lists.note());
+        notes.extend(lists.notes());
         let data = lists.finish(width, columns)?;
         Ok(ClickData { missing: vec![0.0; data.len()], data, notes })
     }
@@ -83,6 +83,8 @@ struct Lists {
     numbers: HashMap<String, u64>,
     /// Displays and clicks of documents without features.
     lost: (u64, u64),
+    /// Sessions that prefer no document.
+    undecided: u64,
 }
 
 impl Lists {
@@ -108,6 +110,7 @@ impl Lists {
             documents.push(document);
         }
         if labels.iter().all(|label| *label == 1.0) || labels.iter().all(|label| *label == 0.0) {
+            self.undecided += pattern.count;
             return;
         }
         let number = self.numbers.entry(query.to_owned()).or_insert(0);
@@ -121,11 +124,18 @@ impl Lists {
         documents.into_iter().for_each(|document| self.documents.push(document));
     }
 
-    fn note(&self) -> Option<String> {
+    fn notes(&self) -> Vec<String> {
         let (shown, clicks) = self.lost;
-        (shown > 0).then(|| {
+        let lost = (shown > 0).then(|| {
             format!("{shown} displays of documents have no features and are left out, with {clicks} clicks")
-        })
+        });
+        let undecided = (self.undecided > 0).then(|| {
+            format!(
+                "sessions in which nothing or everything was clicked, which prefer no document, are left out: {}",
+                self.undecided
+            )
+        });
+        lost.into_iter().chain(undecided).collect()
     }
 
     fn finish(mut self, width: usize, columns: Columns) -> Result<Dataset> {

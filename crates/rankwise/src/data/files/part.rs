@@ -4,7 +4,7 @@
 use super::categories::ColumnCategories;
 use super::sidecar;
 use super::source::Source;
-use super::{Dataset, Format, Layout, ReadOptions, delimited, letor, parquet};
+use super::{Dataset, Format, Layout, Loaded, ReadOptions, delimited, letor, parquet};
 use crate::data::{ColumnRoles, FeatureSource, code_of};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub(crate) struct FilePart {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct FileSummary {
     /// Its name, for messages.
-    pub(super) file: String,
+    pub(crate) file: String,
     /// The queries, in the order in which they begin.
     pub(crate) query_ids: Vec<String>,
     /// The number of documents of each query.
@@ -32,6 +32,8 @@ pub(crate) struct FileSummary {
     pub(super) weights: Option<Vec<f32>>,
     /// Whether the rows of a query were not adjacent.
     pub(super) moved: bool,
+    /// What the user should know, a sentence each.
+    pub(crate) notes: Vec<String>,
     pub(super) first_id: u32,
     pub(super) width: usize,
     pub(super) names: Option<Vec<String>>,
@@ -70,7 +72,7 @@ pub(super) struct NumberedCategories {
 }
 
 impl FilePart {
-    pub(super) fn new(file: String, data: Dataset, moved: bool, kind: PartKind) -> FilePart {
+    pub(super) fn new(file: String, Loaded { data, notes, moved }: Loaded, kind: PartKind) -> FilePart {
         let parts = data.parts();
         let summary = FileSummary {
             file,
@@ -78,6 +80,7 @@ impl FilePart {
             sizes: data.queries().map(|query| query.len()).collect(),
             weights: parts.query_weights.clone(),
             moved,
+            notes,
             first_id: parts.columns.first_id,
             width: data.width(),
             names: parts.columns.names.clone(),
@@ -125,11 +128,12 @@ fn read_letor<S: Iterator<Item = Result<Source>>>(
         Err(error) if options.group => return Err(error),
         Err(_) => letor::read(source(), &ReadOptions { group: false, ..alone })?,
     };
-    let mut parts = loaded.data.into_parts();
+    let Loaded { data, notes, moved } = loaded;
+    let mut parts = data.into_parts();
     parts.comments = None;
     let data = Dataset::new(parts)?;
     let categories = numbers.iter().map(|number| categories_of(&data, number)).collect();
-    Ok(FilePart::new(file, data, loaded.moved, PartKind::Letor(categories)))
+    Ok(FilePart::new(file, Loaded { data, notes, moved }, PartKind::Letor(categories)))
 }
 
 /// The categories of the feature with this number.

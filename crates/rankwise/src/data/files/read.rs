@@ -49,6 +49,8 @@ pub struct ReadOptions {
     pub layout: Layout,
     /// Which columns of CSV, TSV and Parquet files are not features.
     pub columns: ColumnRoles,
+    /// Tables may have no column of labels, which are then 0: for data that is only scored.
+    pub unlabelled: bool,
     /// Memory in bytes, 1 GiB by default, that may be spent on what the data does not have: columns that are empty but
     /// for a few values, and zeros of dense rows. Data that needs more is refused. It guards against a mistyped feature
     /// id, since statistics and training take memory for every column up to the highest id.
@@ -63,6 +65,7 @@ impl Default for ReadOptions {
             first_id: None,
             layout: Layout::Auto,
             columns: ColumnRoles::default(),
+            unlabelled: false,
             memory_limit: 1 << 30,
         }
     }
@@ -87,6 +90,17 @@ impl Format {
             "tsv" => Format::Tsv,
             "parquet" => Format::Parquet,
             _ => Format::Letor,
+        }
+    }
+
+    /// Fails for the name of a Parquet file, where only text is written.
+    pub fn check_text_name(path: &Path) -> Result<()> {
+        match Format::of_path(path) {
+            Format::Parquet => Err(Error::parameter(format!(
+                "{} is the name of a Parquet file, and only text is written here; choose a name that ends in .csv, .tsv or .txt",
+                path.display()
+            ))),
+            _ => Ok(()),
         }
     }
 

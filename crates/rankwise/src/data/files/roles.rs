@@ -154,8 +154,13 @@ pub(super) fn role_by_name(name: &str, present: &[Role]) -> Option<Role> {
     KNOWN.iter().find(is_read_as).map(|known| known.role)
 }
 
-/// Finds the role of every column. On success, also sentences on what was guessed.
-pub(super) fn assign(names: &[String], roles: &ColumnRoles) -> Result<(Vec<Role>, Vec<String>), String> {
+/// Finds the role of every column. On success, also sentences on what was guessed. With `unlabelled`, there may be no label.
+pub(super) fn assign(
+    names: &[String],
+    roles: &ColumnRoles,
+    unlabelled: bool,
+) -> Result<(Vec<Role>, Vec<String>), String> {
+    let is_required = |known: &Known| known.required && !(unlabelled && known.role == Role::Label);
     let mut found: Vec<Option<Role>> = vec![None; names.len()];
     let mut set = |name: &str, role: Role, purpose: &str| {
         let column = position(names, name).ok_or_else(|| missing(names, name, purpose))?;
@@ -175,7 +180,7 @@ pub(super) fn assign(names: &[String], roles: &ColumnRoles) -> Result<(Vec<Role>
     numbers.into_iter().try_for_each(|name| set(name, Role::Feature, "for a feature"))?;
     for known in &KNOWN {
         match (known.named)(roles) {
-            Some("") if known.required => {
+            Some("") if is_required(known) => {
                 return Err(format!("every table needs {}; name the column that holds it", known.what));
             }
             Some("") | None => {}
@@ -185,7 +190,7 @@ pub(super) fn assign(names: &[String], roles: &ColumnRoles) -> Result<(Vec<Role>
     let mut notes = Vec::new();
     for known in KNOWN.iter().filter(|known| (known.named)(roles).is_none()) {
         let free: Vec<usize> = (0..names.len()).filter(|&c| found[c].is_none()).collect();
-        let Some((column, note)) = guess(names, &free, known)? else { continue };
+        let Some((column, note)) = guess(names, &free, known, is_required(known))? else { continue };
         found[column] = Some(known.role);
         notes.extend(note);
     }
@@ -211,7 +216,12 @@ fn leave_out_row_numbers(names: &[String], found: &mut [Option<Role>]) -> Option
 }
 
 /// The column of a role that was not named, with a note where it does not have the usual name.
-fn guess(names: &[String], free: &[usize], known: &Known) -> Result<Option<(usize, Option<String>)>, String> {
+fn guess(
+    names: &[String],
+    free: &[usize],
+    known: &Known,
+    required: bool,
+) -> Result<Option<(usize, Option<String>)>, String> {
     let usual = known.names[0];
     if let Some(&column) = free.iter().find(|&&c| names[c] == usual) {
         return Ok(Some((column, None)));
@@ -221,7 +231,7 @@ fn guess(names: &[String], free: &[usize], known: &Known) -> Result<Option<(usiz
     };
     let candidates: Vec<usize> = free.iter().copied().filter(|&c| is_common(&names[c])).collect();
     match candidates[..] {
-        [] if known.required => Err(missing(names, usual, &format!("for {}", known.what))),
+        [] if required => Err(missing(names, usual, &format!("for {}", known.what))),
         [] => Ok(None),
         [column] => {
             let note = format!(
@@ -295,6 +305,10 @@ pub(super) fn listed(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn assign(names: &[String], roles: &ColumnRoles) -> Result<(Vec<Role>, Vec<String>), String> {
+        super::assign(names, roles, false)
+    }
 
     fn names(header: &str) -> Vec<String> {
         header.split(',').map(str::to_owned).collect()
@@ -391,5 +405,14 @@ mod tests {
         let named = ColumnRoles { document: Some("Unnamed: 0".into()), ..ColumnRoles::default() };
         let (roles, notes) = assign(&names("Unnamed: 0,label,qid,a"), &named).unwrap();
         assert!(roles[0] == Role::Document && notes.is_empty());
+    }
+
+    #[test]
+    fn data_that_is_only_scored_needs_no_label() {
+        use Role::{Feature, Label, Query};
+        let unlabelled = |header: &str| super::assign(&names(header), &ColumnRoles::default(), true);
+        assert_eq!(unlabelled("qid,a").unwrap().0, [Query, Feature]);
+        assert_eq!(unlabelled("label,qid,a").unwrap().0, [Label, Query, Feature]);
+        assert!(unlabelled("a,b").unwrap_err().contains("for the query id"));
     }
 }

@@ -64,8 +64,8 @@ impl Header {
     /// Finds the role of every column.
     pub(super) fn new(names: Vec<String>, options: &ReadOptions) -> std::result::Result<Header, HeaderError> {
         check_names(&names)?;
-        let (roles, notes) =
-            roles::assign(&names, &options.columns).map_err(|message| HeaderError { column: 0, message })?;
+        let (roles, notes) = roles::assign(&names, &options.columns, options.unlabelled)
+            .map_err(|message| HeaderError { column: 0, message })?;
         let features: Vec<String> =
             names.iter().zip(&roles).filter(|(_, r)| r.is_feature()).map(|(n, _)| n.clone()).collect();
         let width = features.len();
@@ -156,7 +156,7 @@ impl Table {
     /// Rows added from now on come from this file, which must have the same features.
     pub(super) fn enter_file(&mut self, file: &str, header: &Header) -> Result<()> {
         self.runs.enter_file(file);
-        let optional = [Role::Document, Role::Weight, Role::Position];
+        let optional = [Role::Label, Role::Document, Role::Weight, Role::Position];
         if header.columns != self.header.columns
             || header.width != self.header.width
             || header.categorical != self.header.categorical
@@ -180,7 +180,10 @@ impl Table {
             }
         }
         self.join_categories(&mut more);
+        let rows = self.rows.labels.len() + more.queries.len();
         self.rows.labels.append(&mut more.labels);
+        // Without a column of labels.
+        self.rows.labels.resize(rows, 0.0);
         self.rows.features.append(&mut more.features);
         self.rows.documents.append(&more.documents);
         self.rows.positions.append(&mut more.positions);
@@ -229,6 +232,7 @@ impl Table {
     pub(super) fn into_part(mut self, file: String) -> Result<FilePart> {
         let groups = self.runs.finish(true)?;
         let moved = groups.order.is_some();
+        let notes = self.notes.into_iter().chain(groups.note()).chain(similar_ids(&groups.ids)).collect();
         let Header { width, categorical, columns, .. } = &self.header;
         let categories = std::mem::take(&mut self.rows.categories);
         let mut columns = columns.clone();
@@ -243,7 +247,8 @@ impl Table {
         }
         let optional = [Role::Document, Role::Weight, Role::Position].map(|role| self.header.has(role));
         let table = TablePart { categorical: categorical.clone(), optional, categories };
-        Ok(FilePart::new(file, Dataset::new(parts)?, moved, PartKind::Table(table)))
+        let loaded = Loaded { data: Dataset::new(parts)?, notes, moved };
+        Ok(FilePart::new(file, loaded, PartKind::Table(table)))
     }
 
     /// The data set.

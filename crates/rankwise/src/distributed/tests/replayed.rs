@@ -4,9 +4,10 @@ use super::{Fault, InMemory, LIMITS};
 use crate::data::{Dataset, Format, ReadOptions, Synth, read, write};
 use crate::distributed::{Driver, Source, TrainJob, Worker};
 use crate::learners::LEARNERS;
+use crate::learners::boosting::Checkpoint;
 use crate::models::Ranker;
 use crate::recipe::{Recipe, Start};
-use crate::watch::Silent;
+use crate::watch::{Progress, Silent, Stop, Watch};
 use std::path::{Path, PathBuf};
 
 /// Short training, for parameters that a learner has.
@@ -96,4 +97,40 @@ fn boosted_trees_of_many_rounds_are_the_same_although_workers_die() {
         long.set("growth_policy", "oblivious"),
     ];
     assert_same_although_workers_die(recipes, &[5, 7]);
+}
+
+/// Takes the directory of the checkpoint away in the middle of training.
+struct LosesItsDisk<'a> {
+    directory: &'a Path,
+    stop: Stop,
+}
+
+impl Watch for LosesItsDisk<'_> {
+    fn step(&mut self, step: Progress<'_>) {
+        if step.done == 3 {
+            std::fs::remove_dir_all(self.directory).unwrap();
+        }
+    }
+
+    fn stop(&self) -> &Stop {
+        &self.stop
+    }
+}
+
+#[test]
+fn a_checkpoint_that_the_driver_cannot_write_does_not_end_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, train) = write_synthetic(folder.path(), "train.txt", 1);
+    let recipe = Recipe::new("lambda-mart").set("iterations", 6).set("num_leaves", 4);
+    let alone = recipe.fit(&train, None, Start::default(), &mut Silent::default()).unwrap();
+    let mut job = TrainJob::new(&recipe, Source::new([&file]), None, 2).unwrap();
+    job.threads = Some(1);
+    let directory = folder.path().join("disk");
+    std::fs::create_dir(&directory).unwrap();
+    let checkpoint = Checkpoint { path: directory.join("state.json"), every: 1 };
+    let mut watch = LosesItsDisk { directory: &directory, stop: Stop::default() };
+    let mut driver = Driver::new(InMemory::of_workers(2, Worker::new)).with_limits(LIMITS);
+    let trained = driver.train(&job, Some(&checkpoint), &mut watch).unwrap();
+    assert_eq!(trained.ranker.model, alone.model);
+    assert!(trained.ranker.record.notes.iter().any(|note| note.contains("checkpoint could not be written")));
 }

@@ -96,7 +96,7 @@ fn assert_loads(job: &TrainJob, recipe: &Recipe, what: &str) {
     let alone = alone(job, &trainer).unwrap_or_else(|error| panic!("{what}: {error}"));
     for workers in WORKERS {
         let (driver, others) = with_exchange(workers, |exchange| {
-            let sets = load(job, &trainer, &exchange).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let (sets, _) = load(job, &trainer, &exchange).unwrap_or_else(|error| panic!("{what}: {error}"));
             let prints: Vec<String> = sets.iter().map(Dataset::fingerprint).collect();
             (sets, prints)
         });
@@ -424,14 +424,14 @@ fn a_worker_in_the_place_of_another_loads_the_same() {
     let (_, others) = with_exchange(3, |inner| {
         let answers = Arc::new(Mutex::new(Vec::new()));
         let recorded: Arc<dyn Exchange> = Arc::new(Recorded { inner, answers: answers.clone() });
-        let sets = load(&job, &trainer, &recorded).unwrap();
+        let (sets, _) = load(&job, &trainer, &recorded).unwrap();
         let answers = answers.lock().unwrap().clone();
         (sets, answers)
     });
     for (worker, (sets, answers)) in others.into_iter().enumerate() {
         let again: Arc<dyn Exchange> =
             Arc::new(Replayed { worker, answers: Mutex::new(answers.into_iter()) });
-        let loaded = load(&job, &trainer, &again).unwrap();
+        let (loaded, _) = load(&job, &trainer, &again).unwrap();
         let texts = |sets: &[Dataset]| sets.iter().map(shown).collect::<Vec<_>>();
         assert_eq!(texts(&loaded), texts(&sets));
         assert!(loaded.iter().zip(&sets).all(|(a, b)| a.whole() == b.whole()));
@@ -453,7 +453,10 @@ fn trains(recipe: &Recipe, train: &[PathBuf], valid: Option<&[PathBuf]>, options
     let alone = text(recipe.fit(&one, other.as_ref(), Start::default(), &mut Silent::default()));
     for workers in WORKERS {
         let (driver, others) = with_exchange(workers, |exchange| {
-            text(super::train(&job, None, exchange, &mut Silent::default()).map(|trained| trained.ranker))
+            text(
+                super::train(&job, None, exchange, &mut Silent::default(), &|_| {})
+                    .map(|trained| trained.ranker),
+            )
         });
         for divided in others.iter().chain([&driver]) {
             assert_eq!(*divided, alone, "{recipe:?} on {workers} workers");
@@ -511,4 +514,22 @@ fn too_few_files_for_the_workers_are_told() {
     assert!(
         job(&["a", "b"], 3).forecast().unwrap().starts_with("the training data is 2 files for 3 workers")
     );
+}
+
+#[test]
+fn a_long_training_is_forecast_by_the_worker_that_has_most_to_do() {
+    let trainer = Recipe::new("lambda-rank").check().unwrap();
+    let data = |documents: usize| {
+        let labels: Vec<f32> = (0..documents).map(|i| (i % 3) as f32).collect();
+        Dataset::dense(vec![1.0; documents], 1, labels, &[documents]).unwrap()
+    };
+    let (short, long) = (data(10), data(100_000));
+    let (driver, workers) = with_exchange(2, |exchange| {
+        let own = if exchange.worker() == Some(1) { &long } else { &short };
+        forecast(&trainer, own, &*exchange)
+    });
+    assert!(driver.as_ref().unwrap().contains("the longest query has 100000"), "{driver:?}");
+    assert_eq!(workers, [driver.clone(), driver]);
+    let (driver, _) = with_exchange(2, |exchange| forecast(&trainer, &short, &*exchange));
+    assert_eq!(driver, None);
 }

@@ -93,10 +93,19 @@ fn boost(
 /// Rejects what the bias would be lost or wrong with.
 fn check(task: &Task<'_>) -> Result<()> {
     let refuse = |reason: &str| Err(Error::parameter(format!("position_bias {reason}")));
-    if task.train.click_labels().is_some() {
-        return refuse(
-            "learns from clicks as they are, and these are weighted by propensities already; use one of the two",
-        );
+    match task.train.click_labels() {
+        None => {}
+        Some(labels) if labels.propensities.is_empty() => {
+            return refuse(
+                "learns from sessions with the position of each click, and these labels are the clicks of all sessions \
+                 added up; make data with one query per session",
+            );
+        }
+        Some(_) => {
+            return refuse(
+                "learns from clicks as they are, and these are weighted by propensities already; use one of the two",
+            );
+        }
     }
     if task.checkpoint.is_some() {
         return refuse("cannot keep a checkpoint, which has no place for biases; train without one");
