@@ -367,6 +367,11 @@ impl Served {
         })
     }
 
+    /// The search, if the model can order candidates of BM25.
+    pub(crate) fn finder(&self) -> Option<&Search> {
+        self.search.as_ref().filter(|search| search.check_candidates().is_ok())
+    }
+
     /// The model's name with its version, by which lists in the log are known: clicks on one version say nothing of another.
     pub(crate) fn label(&self) -> String {
         match self.ranker {

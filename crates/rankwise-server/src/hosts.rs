@@ -32,7 +32,7 @@ fn is_this_machine(host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    let name = name.to_ascii_lowercase();
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
@@ -46,6 +46,7 @@ mod tests {
         for host in [
             "localhost",
             "LOCALHOST:7700",
+            "localhost.:7700",
             "a.localhost:1",
             "127.0.0.1",
             "127.8.8.8:80",

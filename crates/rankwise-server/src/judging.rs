@@ -312,7 +312,7 @@ fn in_index(documents: Option<&BTreeSet<String>>, catalogue: &Catalogue) -> Resu
 fn pooled(query: &NamedQuery, catalogue: &Catalogue, depth: usize) -> Result<BTreeSet<String>> {
     let words = Query::words(&query.text);
     let mut documents = BTreeSet::new();
-    for search in catalogue.all().filter_map(|served| served.search.as_ref()) {
+    for search in catalogue.all().filter_map(|served| served.finder()) {
         documents.extend(search.run(&words, depth)?.into_iter().map(|found| found.id));
     }
     Ok(documents)

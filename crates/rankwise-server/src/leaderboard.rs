@@ -65,7 +65,7 @@ fn board(app: &App) -> Answer<Value> {
         "rule": "the median of the grades of all judges; documents without a judgment count as not relevant",
     });
     let systems: Vec<(&str, &Search)> =
-        catalogue.all().filter_map(|s| Some((s.name.as_str(), s.search.as_ref()?))).collect();
+        catalogue.all().filter_map(|s| Some((s.name.as_str(), s.finder()?))).collect();
     if labelled.is_empty() || systems.len() < 2 {
         let mut empty = summary;
         empty["models"] = json!([]);

@@ -119,8 +119,9 @@ impl Overload {
     /// Whether another job may wait, if one comes.
     pub(crate) fn admits(&mut self, now: Instant, waiting: Waiting) -> bool {
         let Some(window) = self.window.take().map(|window| window.at(now)) else { return true };
-        if window.calm >= self.needed {
-            self.ended = Some(now);
+        if let Some(more) = window.calm.checked_sub(self.needed) {
+            // It was over before this request came, if nobody asked for a while.
+            self.ended = now.checked_sub(WINDOW * more);
             self.behind = None;
             return true;
         }
@@ -238,8 +239,10 @@ mod tests {
             assert!(!overload.notice(now, waiting(21)) && overload.notice(after(now, 6), waiting(21)));
             now = after(now, 6);
         }
-        assert!(overload.takes(after(now, 16_100), waiting(21)));
-        assert!(!overload.notice(after(now, 17_200), waiting(21)), "not in doubt any more");
-        assert!(!overload.notice(after(now, 17_300), waiting(21)));
+        // After a pause that was longer than needed, a burst is a burst.
+        now = after(now, 18_100);
+        assert!(overload.takes(now, waiting(FAR_BEHIND)));
+        assert!(!overload.notice(now, waiting(21)) && !overload.notice(after(now, 30), waiting(FAR_BEHIND)));
+        assert!(overload.takes(after(now, 30), waiting(FAR_BEHIND)));
     }
 }

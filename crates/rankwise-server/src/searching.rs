@@ -203,13 +203,13 @@ fn list(chosen: &Chosen, query: &Query, asked: &SearchCall, key: &str) -> Answer
     let depth = asked.depth();
     match chosen {
         Chosen::One(served) => {
-            let mut found = served.search()?.run(query, depth)?;
+            let mut found = find(served, query, depth)?;
             let ids = found.iter().map(|found| found.id.clone()).collect();
             let shown = found.split_off(found.len().min(asked.offset));
             Ok(List { ids, found: shown.into_iter().map(|found| (0, found)).collect(), interleaved: None })
         }
         Chosen::Two([first, second]) => {
-            let found = [first.search()?.run(query, depth)?, second.search()?.run(query, depth)?];
+            let found = [find(first, query, depth)?, find(second, query, depth)?];
             let ids = found.each_ref().map(|found| found.iter().map(|f| f.id.clone()).collect::<Vec<_>>());
             let random = &mut interleaving_of(key, &asked.q);
             let mut list = Interleaving::TeamDraft.list(&ids[0], &ids[1], depth, random)?;
@@ -229,6 +229,12 @@ fn list(chosen: &Chosen, query: &Query, asked: &SearchCall, key: &str) -> Answer
             })
         }
     }
+}
+
+fn find(served: &Served, query: &Query, depth: usize) -> Answer<Vec<Found>> {
+    let search = served.search()?;
+    search.check_candidates()?;
+    Ok(search.run(query, depth)?)
 }
 
 /// Logs the list. Returns the id of its session, if there is a log that can be written.
@@ -276,7 +282,7 @@ fn shadow_search(app: &Arc<App>, shadow: Arc<Served>, query: Query, asked: Searc
     let shared = Arc::clone(app);
     app.pool.run_idle(move || {
         let started = Instant::now();
-        let found = shadow.search.as_ref().map(|search| search.run(&query, asked.depth()));
+        let found = shadow.finder().map(|search| search.run(&query, asked.depth()));
         if let (Some(Ok(found)), Some(log)) = (found, &shared.clicks) {
             let ids: Vec<&str> = found.iter().skip(asked.offset).map(|found| found.id.as_str()).collect();
             log.note(&json!({

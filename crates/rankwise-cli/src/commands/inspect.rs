@@ -133,7 +133,8 @@ fn computed_by(source: &FeatureSource) -> String {
         .map(|(field, analyzer)| format!("{field} {}", name_only(analyzer)))
         .collect();
     let features = output::count(source.feature_names().len(), "feature", "features");
-    format!("feature set {}, {features}; analyzers: {}", source.name(), analyzers.join(", "))
+    let retrieval = source.retrieval().map_or_else(String::new, |found| format!("; candidates: {found}"));
+    format!("feature set {}, {features}; analyzers: {}{retrieval}", source.name(), analyzers.join(", "))
 }
 
 /// The categorical features, with their number of categories where these have texts.

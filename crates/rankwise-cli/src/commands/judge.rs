@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "The documents are the first ones of TREC runs, or of BM25. `rankwise labels` merges the judgments into qrels.\n\n\
     Examples:\n  rankwise judge docs.idx --queries q.tsv -o judgments.csv\n  \
-    rankwise judge docs.idx --queries q.tsv --pool a.run,b.run --depth 20 --judges 3 -o judgments.csv\n  \
+    rankwise judge docs.idx --queries q.tsv --pool a.run,b.run \\\n      --depth 20 --judges 3 -o judgments.csv\n  \
     rankwise judge docs.idx --queries q.tsv -o judgments.csv --listen 0.0.0.0:7700 \\\n      --token-file token --judge-token-file judges"
 )]
 pub(crate) struct Judge {

@@ -72,7 +72,8 @@ pub struct PlacedDocument {
 ///
 /// Objects in JSON are flattened: `{"author": {"name": "x"}}` is a field `author.name`. An array is a list of texts; the
 /// objects in it become fields that come several times. `true` is 1 and `false` is 0, and `null` and blank text are the
-/// lack of a field. The cells of tables are text. Names that fields cannot have become others: `Product Name` is the field `Product_Name`.
+/// lack of a field. The cells of tables are text. Names that fields cannot have become others: `Product Name` is the
+/// field `Product_Name`.
 ///
 /// Iteration ends at the first error.
 ///

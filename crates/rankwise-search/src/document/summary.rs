@@ -4,13 +4,16 @@ use super::Document;
 use super::draft::one_of;
 use crate::schema::other_name;
 use rankwise::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// How many messages on malformed documents are kept.
 const MESSAGES: usize = 5;
 
 /// How many names of fields are kept, to be shown beside those that no document has.
 const NAMES: usize = 20;
+
+/// How many names are remembered to notice two that would become one.
+const MOST_NAMES: usize = 10_000;
 
 /// Counts of what was read and left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct DocumentSummary {
     pub ids_with_spaces: u64,
     /// Fields that have another name in the file: theirs, and the one in the file.
     pub renamed_fields: BTreeMap<String, String>,
+    /// Names that fields have in the file and in the index.
+    kept_names: HashSet<String>,
     /// Fields to keep that no document had.
     pub absent_fields: Vec<String>,
     /// The first fields that documents had while some were absent.
@@ -61,11 +66,17 @@ impl DocumentSummary {
     pub(super) fn rename(&mut self, document: &mut Document) -> Result<()> {
         for (name, _) in &mut document.fields {
             let Some(new) = other_name(name) else {
-                match self.renamed_fields.get(name) {
-                    Some(old) => return Err(both(old, name, name)),
-                    None => continue,
+                if let Some(old) = self.renamed_fields.get(name) {
+                    return Err(both(old, name, name));
                 }
+                if self.kept_names.len() < MOST_NAMES && !self.kept_names.contains(name) {
+                    self.kept_names.insert(name.clone());
+                }
+                continue;
             };
+            if self.kept_names.contains(&new) {
+                return Err(both(name, &new, &new));
+            }
             let old = self.renamed_fields.entry(new.clone()).or_insert_with(|| name.clone());
             if old != name {
                 return Err(both(old, name, &new));

@@ -31,7 +31,8 @@ const SAMPLE: usize = 1000;
 #[derive(Debug, Clone, Default)]
 pub struct NewIndex {
     /// The fields, in this order, each alone or with what it holds: `title:text`, `year:number`, `published:date`,
-    /// `cites:links`, or text with an analyzer of its own, `authors:plain`. If there are none, all fields of the first thousand documents.
+    /// `cites:links`, or text with an analyzer of its own, `authors:plain`. If there are none, all fields of the first
+    /// thousand documents.
     pub fields: Vec<String>,
     /// Fields with the ids of linked documents.
     pub links: Vec<String>,

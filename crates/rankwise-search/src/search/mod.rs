@@ -103,7 +103,8 @@ impl Search {
         match Retrieval::of_model(ranker)? {
             None => Ok(Some(feature)),
             Some(then) if !then.bm25.is_like(&self.bm25) => Err(Error::model(format!(
-                "the model's feature `{feature}` was computed from BM25 with {}, and this search has {}; leave that to the                  model, or train it again",
+                "the model's feature `{feature}` was computed from BM25 with {}, and this search has {}; leave that to \
+                 the model, or train it again",
                 then.bm25.in_words(),
                 self.bm25.in_words()
             ))),
@@ -173,7 +174,7 @@ impl Search {
 }
 
 /// What was found for several queries, as a TREC run. Tools order a run by its scores, so equal ones are moved apart by the
-/// least step that there is.
+/// least step that there is. More would make scores inexact.
 pub fn run_of(found: &[(String, Vec<Found>)], tag: &str) -> TrecRun {
     let topic = |(id, found): &(String, Vec<Found>)| {
         let mut documents = Texts::new();

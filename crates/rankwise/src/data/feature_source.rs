@@ -7,7 +7,8 @@ use toml::{Table, Value};
 /// How features were computed: the definitions of a feature set, and the analyzers of the fields it reads.
 ///
 /// It goes from data to the models that learn from it, so that a search can compute the same features. Here it is plain
-/// text that nothing in this crate interprets but for its name, the names of its features, and `analyzers`.
+/// text that nothing in this crate interprets but for its name, the names of its features, `analyzers`, and that there is
+/// a `retrieval`.
 ///
 /// ```
 /// use rankwise::data::FeatureSource;
@@ -63,6 +64,11 @@ impl FeatureSource {
         let table = self.table();
         let analyzers = table.get("analyzers").and_then(Value::as_table).into_iter().flatten();
         analyzers.filter_map(|(field, value)| Some((field.clone(), value.as_str()?.to_owned()))).collect()
+    }
+
+    /// How candidates were found, as TOML, if it says that.
+    pub fn retrieval(&self) -> Option<String> {
+        self.table().get("retrieval").map(Value::to_string)
     }
 
     /// All of it as TOML.
@@ -166,6 +172,9 @@ mod tests {
         let source = FeatureSource::parse(TEXT).unwrap();
         assert_eq!((source.name(), source.feature_names()), ("mine".into(), names(&["a", "b", "c"])));
         assert_eq!(source.analyzers(), [("title".to_owned(), "english 1".to_owned())]);
+        assert_eq!(source.retrieval(), None);
+        let text = format!("retrieval = {{ depth = 7 }}\n{TEXT}");
+        assert_eq!(FeatureSource::parse(&text).unwrap().retrieval().unwrap(), "{ depth = 7 }");
         assert_eq!(FeatureSource::parse(source.as_toml()).unwrap(), source);
         assert_eq!(
             toml::from_str::<Table>(source.as_toml()).unwrap(),

@@ -182,13 +182,17 @@ fn names_that_fields_cannot_have_are_changed() {
             "names of fields have letters, digits, `_`, `-` and `.` only, so `Unit Price` is `Unit_Price`, `whole` is `field_whole`"
         ]
     );
-    for other in ["Unit_Price", "Unit/Price"] {
-        let text = format!("{{\"id\": 1, \"Unit Price\": 2}}\n{{\"id\": 2, \"{other}\": 3}}\n");
+    for (one, other) in
+        [("Unit Price", "Unit_Price"), ("Unit Price", "Unit/Price"), ("Unit_Price", "Unit Price")]
+    {
+        let text = format!("{{\"id\": 1, \"{one}\": 2}}\n{{\"id\": 2, \"{other}\": 3}}\n");
         let mut documents = open("x.jsonl", text.as_bytes(), &DocumentOptions::default()).unwrap();
         documents.next().unwrap().unwrap();
         let error = documents.next().unwrap().unwrap_err().to_string();
         assert!(error.contains("would both be called `Unit_Price`"), "{error}");
     }
+    let both = b"{\"id\": 1, \"a_b\": 1, \"a b\": 2}\n";
+    assert!(refused("x.jsonl", both).contains("the fields `a b` and `a_b` would both be called `a_b`"));
 }
 
 #[test]
