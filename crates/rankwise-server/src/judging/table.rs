@@ -168,6 +168,10 @@ fn keep_before(path: &Path, text: &[u8]) -> io::Result<PathBuf> {
     file.set_permissions(std::fs::metadata(path)?.permissions())?;
     file.write_all(text)?;
     file.sync_all()?;
+    // Some systems cannot put the name on the disk by itself.
+    if let Some(Ok(directory)) = before.canonicalize()?.parent().map(File::open) {
+        let _ = directory.sync_all();
+    }
     Ok(before)
 }
 
