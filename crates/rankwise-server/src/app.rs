@@ -53,17 +53,10 @@ impl App {
         let mut notes = models.begin(&settings)?;
         notes.extend(check_served(&settings, &models.now())?);
         traffic::check(&settings, &models.now())?;
-        let clicks =
-            settings.log.as_ref().map(|path| ClickLog::open(path, settings.durability)).transpose()?;
-        let clicks = clicks.map(|(log, more)| {
-            notes.extend(more);
-            log
-        });
-        let judging = settings.judgments.as_ref().map(|path| Judging::open(path, &settings)).transpose()?;
-        let judging = judging.map(|(judging, more)| {
-            notes.extend(more);
-            judging
-        });
+        let mut of_files = Vec::new();
+        let (clicks, judging) =
+            open_files(&settings, &mut of_files).map_err(|error| told(&of_files, error))?;
+        notes.extend(of_files);
         let pool =
             Pool::start(settings.threads, settings.max_concurrent, settings.deadline).map_err(|error| {
                 Error::parameter(format!("cannot start {} threads: {error}", settings.threads))
@@ -144,6 +137,25 @@ impl App {
         self.pool.close();
         self.clicks.iter().for_each(ClickLog::close);
         self.judging.iter().for_each(Judging::close);
+    }
+}
+
+/// Opens the log and the judgments.
+fn open_files(settings: &Settings, notes: &mut Vec<String>) -> Result<(Option<ClickLog>, Option<Judging>)> {
+    let clicks = settings.log.as_ref().map(|path| ClickLog::open(path, settings.durability)).transpose()?;
+    let clicks = clicks.map(|(log, more)| {
+        notes.extend(more);
+        log
+    });
+    let judging = settings.judgments.as_ref().map(|path| Judging::open(path, settings, notes)).transpose()?;
+    Ok((clicks, judging))
+}
+
+/// An error after files were changed, with what was done to them.
+fn told(notes: &[String], error: Error) -> Error {
+    match notes.is_empty() {
+        true => error,
+        false => Error::data(format!("{error}. Before that: {}", notes.join(". "))),
     }
 }
 

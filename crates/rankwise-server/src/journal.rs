@@ -6,7 +6,7 @@
 
 mod opening;
 
-pub(crate) use opening::{Form, beside};
+pub(crate) use opening::{Form, beside, end_of_line};
 
 use rankwise::{Error, Result};
 use std::fs::File;

@@ -88,12 +88,12 @@ pub(crate) struct Progress {
 
 impl Judging {
     /// Opens the file of judgments. A table without checksums gets them.
-    pub(crate) fn open(path: &Path, settings: &Settings) -> Result<(Judging, Vec<String>)> {
+    pub(crate) fn open(path: &Path, settings: &Settings, notes: &mut Vec<String>) -> Result<Judging> {
         let queries = match &settings.queries {
             Some(queries) => read_queries(queries, None)?,
             None => Vec::new(),
         };
-        let mut notes = table::prepare(path)?;
+        notes.extend(table::prepare(path)?);
         let Opened { journal, lines, notes: more } = Journal::open(path, u64::MAX, table::FORM)?;
         notes.extend(more);
         notes.extend(table::check(path, &lines)?);
@@ -116,7 +116,7 @@ impl Judging {
         let state = Arc::new(Mutex::new(State { judgments, ..State::default() }));
         let (durability, judges) = (settings.durability, settings.judges);
         let pool = ArcSwapOption::empty();
-        Ok((Judging { journal, state, durability, queries, judges, runs, pool }, notes))
+        Ok(Judging { journal, state, durability, queries, judges, runs, pool })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -18,9 +18,18 @@ pub(crate) struct Form {
     pub(crate) begins: fn(&[u8]) -> bool,
     /// Whether a last line lacks nothing but its end.
     pub(crate) is_whole: fn(&[u8]) -> bool,
+    /// Where the first row of a text ends: that of a table may have several lines.
+    pub(crate) end_of_row: fn(&[u8]) -> usize,
+    /// Rejects what is not to be gone on with, before anything is cut off.
+    pub(crate) check: fn(&Path, &[u8]) -> Result<()>,
     /// Whether another file is begun when somebody moves this one away. Otherwise nothing more is written once somebody else
     /// has moved or changed it.
     pub(crate) rotates: bool,
+}
+
+/// Where the first line ends, as the `end_of_row` of a file whose rows are lines.
+pub(crate) fn end_of_line(text: &[u8]) -> usize {
+    text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1)
 }
 
 /// The most bytes of a first line that are looked at.
@@ -77,12 +86,15 @@ fn whole_lines(
     notes: &mut Vec<String>,
 ) -> Result<Vec<u8>> {
     let (start, bytes) = last_bytes(file, tail).map_err(|error| Error::io("read", path, error))?;
-    let Divided { same, again, torn } = divided(&bytes, form.is_whole);
+    let Divided { same, again, torn } = divided(&bytes, form);
+    let lines = [&bytes[..same], &again].concat();
+    (form.check)(path, &lines)?;
     if !torn.is_empty() {
         let kept = beside(path, "cut");
         keep(&kept, &torn).map_err(|error| Error::io("write to", &kept, error))?;
         notes.push(format!(
-            "{}: {} bytes at the end were not written completely, and were cut off; they are kept in {}",
+            "{}: {} bytes at the end were not written completely, and were cut off; they are kept in {}. If they are a row \
+             of your own, complete it and add it again",
             path.display(),
             torn.len(),
             kept.display()
@@ -94,7 +106,7 @@ fn whole_lines(
             file.set_len(length).and_then(|()| file.write_all(&again)).and_then(|()| file.sync_data());
         written.map_err(|error| Error::io("write to", path, error))?;
     }
-    Ok([&bytes[..same], &again].concat())
+    Ok(lines)
 }
 
 /// The last bytes of a file from the beginning of a line on, and where that is.
@@ -125,14 +137,15 @@ struct Divided {
     torn: Vec<u8>,
 }
 
-fn divided(bytes: &[u8], is_whole: fn(&[u8]) -> bool) -> Divided {
+fn divided(bytes: &[u8], form: Form) -> Divided {
     let mut divided = Divided { same: 0, again: Vec::new(), torn: Vec::new() };
     let unsynced = bytes.len().saturating_sub(MOST_UNSYNCED);
     let mut end = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+    while end < bytes.len() {
+        let line = &bytes[end..][..(form.end_of_row)(&bytes[end..])];
         end += line.len();
         let has_end = line.ends_with(b"\n");
-        let is_torn = if has_end { end > unsynced && line.contains(&0) } else { !is_whole(line) };
+        let is_torn = if has_end { end > unsynced && line.contains(&0) } else { !(form.is_whole)(line) };
         if is_torn {
             divided.torn.extend_from_slice(line);
         } else if divided.torn.is_empty() {

@@ -9,6 +9,8 @@ const FORM: Form = Form {
     name: "a file of lines",
     begins: |line| line.starts_with(b"{") || line.starts_with(b"\0"),
     is_whole: |line| seal_of(line) == Seal::Intact,
+    end_of_row: end_of_line,
+    check: |_, _| Ok(()),
     rotates: true,
 };
 

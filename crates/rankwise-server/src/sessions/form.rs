@@ -1,6 +1,6 @@
 //! Which files are logs of clicks.
 
-use crate::journal::Form;
+use crate::journal::{Form, end_of_line};
 use rankwise::clicks::events::{Event, Seal, seal_of};
 use serde::de::IgnoredAny;
 
@@ -9,6 +9,8 @@ pub(super) const LOG: Form = Form {
     name: "a log of clicks: its first line is neither an event of a server nor a session that `rankwise clicks` reads",
     begins,
     is_whole: is_json,
+    end_of_row: end_of_line,
+    check: |_, _| Ok(()),
     rotates: true,
 };
 

@@ -240,3 +240,15 @@ fn judgments_are_refused_while_another_file_is_in_the_place_of_theirs() {
     drop(again);
     assert_eq!(judged(&files), [("ann".to_owned(), 2.0), ("bob".to_owned(), 2.0)]);
 }
+
+/// What was done to a file is told also if the start fails after it.
+#[test]
+fn a_start_that_fails_tells_what_it_has_cut_off() {
+    let files = Files::new();
+    let log = files.settings().log.unwrap();
+    std::fs::write(&log, "{\"id\":\"1\"").unwrap();
+    std::fs::write(files.judgments(), "query,document,judge,grade,note,time,check\n212,77,bob,3\n").unwrap();
+    let error = rankwise_server::Server::start(files.settings()).err().unwrap().to_string();
+    assert!(error.contains("4 of the 7 cells") && error.contains("Before that: "), "{error}");
+    assert!(error.contains("were not written completely, and were cut off"), "{error}");
+}
