@@ -79,8 +79,9 @@ def on_dask() -> Iterator[Callable[[], tuple[Any, Callable[[int], int]]]]:
 def train(start: Callable[[], tuple[Any, Callable[[int], int]]], shards: list[Path], draw: random.Random) -> Any:
     """Trains while a worker is killed: between two rounds, or some milliseconds into one."""
     engine, process = start()
-    at, worker, inside = draw.randrange(1, 29), draw.randrange(2), draw.random() < 0.5
-    delay = draw.uniform(0.001, 0.05) if inside else 0.0
+    # Rounds take milliseconds, so a kill that comes later than its round has some left to come in.
+    at, worker, inside = draw.randrange(1, 20), draw.randrange(2), draw.random() < 0.5
+    delay = draw.uniform(0.001, 0.02) if inside else 0.0
 
     processes: list[int] = []
 
