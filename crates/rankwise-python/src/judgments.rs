@@ -84,8 +84,7 @@ impl Judgments {
         n_jobs: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = AgreementOptions { resamples, confidence, seed };
-        let found = work::unattended(py, n_jobs, || Agreement::new(&self.0, &options))?;
-        to_python(py, &json!(found.map_err(exception)?))
+        computed(py, n_jobs, || Ok(json!(Agreement::new(&self.0, &options)?)))
     }
 
     /// The agreement on each query.
@@ -98,8 +97,7 @@ impl Judgments {
         n_jobs: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = AgreementOptions { resamples, confidence, seed };
-        let found = work::unattended(py, n_jobs, || QueryAgreement::all(&self.0, &options))?;
-        to_python(py, &json!(found.map_err(exception)?))
+        computed(py, n_jobs, || Ok(json!(QueryAgreement::all(&self.0, &options)?)))
     }
 
     /// The labels, and the model of Dawid and Skene if that is the rule.
@@ -172,4 +170,13 @@ impl MergedLabels {
         };
         written.map_err(exception)
     }
+}
+
+/// What a computation on the threads of the caller's choice finds, for Python.
+fn computed(
+    py: Python<'_>,
+    n_jobs: Option<i64>,
+    work: impl FnOnce() -> rankwise::Result<Value> + Send,
+) -> PyResult<Bound<'_, PyAny>> {
+    to_python(py, &work::unattended(py, n_jobs, work)?.map_err(exception)?)
 }

@@ -63,3 +63,25 @@ fn typical([bm25, learned]: &[Evaluation; 2]) -> usize {
         differences.into_iter().min_by(|(_, a), (_, b)| (a - mean).abs().total_cmp(&(b - mean).abs()));
     nearest.map_or(0, |(query, _)| query)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typical_query_gains_about_as_much_as_the_mean() {
+        let of = |values: [Option<f64>; 4]| Evaluation {
+            metrics: Vec::new(),
+            query_ids: Vec::new(),
+            weights: Vec::new(),
+            values: vec![values.to_vec()],
+            totals: Vec::new(),
+            counts: Vec::new(),
+            warnings: Vec::new(),
+        };
+        // Gains of 1, 0.1 and 0.2; their mean is 0.43. The third query has no relevant document.
+        let bm25 = of([Some(0.0), Some(0.5), None, Some(0.2)]);
+        let learned = of([Some(1.0), Some(0.6), None, Some(0.4)]);
+        assert_eq!(typical(&[bm25, learned]), 3);
+    }
+}

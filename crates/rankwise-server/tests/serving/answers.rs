@@ -1,13 +1,13 @@
 //! What the server answers is what the library gives, bit for bit; and every request that is wrong is told why.
 
 use crate::client::{Client, Reply};
-use crate::place::{Running, demo, settings};
+use crate::place::{ADMIN, Running, bearer, demo, settings};
 use rankwise::Recipe;
 use rankwise::data::{Normalizer, Rows};
 use rankwise::recipe::Start;
 use rankwise::watch::Silent;
-use rankwise_search::search::{DEPTH, Explained, Search, WhyNot};
-use rankwise_search::{Bm25, Query};
+use rankwise_search::search::{DEPTH, Explained, Search, WhyNot, run_of};
+use rankwise_search::{Bm25, Candidates, Extraction, FeatureSet, Query, SearchQuery, Unjudged};
 use rankwise_server::Settings;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -343,4 +343,39 @@ fn the_page_has_a_policy_that_allows_nothing_from_elsewhere() {
     }
     let page = client.get("/").text();
     assert!(!page.contains("<script>") && !page.contains("style=") && !page.contains("onclick"));
+}
+
+/// A model that knows the scores of an engine, as it is trained on the engine's run.
+fn of_an_engine() -> Vec<u8> {
+    let snapshot = &demo().snapshot;
+    let queries: Vec<SearchQuery> = rankwise_search::demo::queries()
+        .unwrap()
+        .into_iter()
+        .map(|named| SearchQuery { id: named.id, query: Query::words(named.text) })
+        .collect();
+    let found = Search::new(Arc::clone(snapshot), Bm25::default()).run_all(&queries, 5, &|_| {}).unwrap();
+    let named: Vec<_> = queries.iter().map(|query| query.id.clone()).zip(found).collect();
+    let set = "version = 1\nname = 'engine'\nfeatures = [{ kind = 'retrieval-score' }]";
+    let extraction = Extraction {
+        set: FeatureSet::from_toml(set, "engine.toml", snapshot.schema()).unwrap(),
+        bm25: Bm25::default(),
+        candidates: Candidates::Run(run_of(&named, "engine")),
+        qrels: Some(rankwise_search::demo::qrels().unwrap()),
+        unjudged: Unjudged::NonRelevant,
+    };
+    let data = extraction.run(snapshot, &queries, &|_| {}).unwrap().data;
+    let recipe = Recipe::new("regression");
+    recipe.fit(&data, None, Start::default(), &mut Silent::default()).unwrap().to_bytes()
+}
+
+#[test]
+fn a_model_of_another_retrieval_ranks_what_that_has_found() {
+    let server = Running::start(demo().settings());
+    let mut client = server.client();
+    let head = [("authorization", &*bearer(ADMIN))];
+    assert_eq!(client.send("PUT", "/models/engine", &head, &of_an_engine()).status, 201);
+    let refused = client.get("/search?q=lighthouse&model=engine");
+    assert!(refused.problem(422).contains("comes from a retrieval other than BM25"));
+    let body = json!({ "query": "lighthouse", "ids": ["skerrow", "skerrow-lighthouse"], "scores": [3, 2], "model": "engine" });
+    assert_eq!(client.post("/rank", &body).json()["hits"].as_array().unwrap().len(), 2);
 }

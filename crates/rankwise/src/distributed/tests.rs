@@ -1,9 +1,11 @@
 //! Faults of every kind at every moment; the result is that of a run without faults.
 
+mod errors;
+mod in_memory;
 mod learners;
 mod replayed;
 
-use super::message::{Message, decode, encode, hash};
+use super::message::hash;
 use super::worker::Program;
 use super::{Delivery, Driver, Engine, Limits, Worker};
 use crate::data::{Dataset, Shard};
@@ -11,9 +13,10 @@ use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, from_bytes, to_bytes};
 use crate::pieces;
 use crate::watch::{Progress, Silent, Stop, Watch};
+use in_memory::{FAULTS, Fault, InMemory};
 use std::ops::Range;
 use std::panic::Location;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -77,126 +80,6 @@ pub(super) fn expected(workers: u64, rounds: usize) -> Vec<u64> {
 
 fn rounds_program() -> Program {
     Arc::new(|_, exchange, watch| Ok(mixed(&rounds(&[], &*exchange, watch)?).to_string()))
-}
-
-/// What happens to one delivery.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
-    MessageLost,
-    ReplyLost,
-    DiesBefore,
-    DiesWhileComputing,
-    DiesAfter,
-    Twice,
-    /// The message before comes again, after this one.
-    Overtaken,
-    /// The engine replaces the worker on its own, and the new one gets the message.
-    ReplacedSilently,
-}
-
-const FAULTS: [Fault; 8] = [
-    Fault::MessageLost,
-    Fault::ReplyLost,
-    Fault::DiesBefore,
-    Fault::DiesWhileComputing,
-    Fault::DiesAfter,
-    Fault::Twice,
-    Fault::Overtaken,
-    Fault::ReplacedSilently,
-];
-
-/// Workers in this process.
-struct InMemory {
-    new: Box<dyn Fn() -> Worker + Send>,
-    workers: Vec<Worker>,
-    before: Vec<Vec<u8>>,
-    /// Counts deliveries, for whoever holds the other end.
-    deliveries: Arc<AtomicUsize>,
-    /// Gives the fault of a delivery, by its number and the worker.
-    fault: Box<dyn FnMut(usize, usize) -> Option<Fault> + Send>,
-    /// Whether a worker that was lost is replaced; else it was only unreachable.
-    replaces: bool,
-}
-
-impl InMemory {
-    fn new(workers: usize, program: Program) -> InMemory {
-        InMemory::of_workers(workers, move || Worker::with_program(program.clone()))
-    }
-
-    fn of_workers(workers: usize, new: impl Fn() -> Worker + Send + 'static) -> InMemory {
-        InMemory {
-            workers: (0..workers).map(|_| new()).collect(),
-            new: Box::new(new),
-            before: vec![Vec::new(); workers],
-            deliveries: Arc::default(),
-            fault: Box::new(|_, _| None),
-            replaces: true,
-        }
-    }
-
-    fn with_faults(self, fault: impl FnMut(usize, usize) -> Option<Fault> + Send + 'static) -> InMemory {
-        InMemory { fault: Box::new(fault), ..self }
-    }
-
-    fn renew(&mut self, worker: usize) {
-        self.workers[worker] = (self.new)();
-    }
-
-    fn delivery(&mut self, worker: usize, message: &[u8]) -> Delivery {
-        let number = self.deliveries.fetch_add(1, Ordering::Relaxed);
-        let before = std::mem::replace(&mut self.before[worker], message.to_vec());
-        let lost = || Delivery::Lost("the test lost it".into());
-        match (self.fault)(number, worker) {
-            None => return Delivery::Reply(self.workers[worker].reply(message)),
-            Some(Fault::MessageLost) => {}
-            Some(Fault::ReplyLost) => drop(self.workers[worker].reply(message)),
-            Some(Fault::DiesBefore) => self.renew(worker),
-            Some(Fault::DiesWhileComputing) => {
-                let impatient = Message {
-                    patience: Duration::ZERO,
-                    ..decode::<Message<'_>>(message).expect("a message")
-                };
-                self.workers[worker].reply(&encode(&impatient));
-                self.renew(worker);
-            }
-            Some(Fault::DiesAfter) => {
-                self.workers[worker].reply(message);
-                self.renew(worker);
-            }
-            Some(Fault::Twice) => {
-                let first = self.workers[worker].reply(message);
-                assert_eq!(first, self.workers[worker].reply(message));
-                return Delivery::Reply(first);
-            }
-            Some(Fault::Overtaken) => {
-                let reply = self.workers[worker].reply(message);
-                self.workers[worker].reply(&before);
-                return Delivery::Reply(reply);
-            }
-            Some(Fault::ReplacedSilently) => {
-                self.renew(worker);
-                return Delivery::Reply(self.workers[worker].reply(message));
-            }
-        }
-        lost()
-    }
-}
-
-impl Engine for InMemory {
-    fn workers(&self) -> usize {
-        self.workers.len()
-    }
-
-    fn deliver(&mut self, messages: &[(usize, &[u8])], _: Duration) -> Result<Vec<(usize, Delivery)>> {
-        Ok(messages.iter().map(|&(worker, message)| (worker, self.delivery(worker, message))).collect())
-    }
-
-    fn restart(&mut self, worker: usize) -> Result<()> {
-        if self.replaces {
-            self.renew(worker);
-        }
-        Ok(())
-    }
 }
 
 pub(super) fn drive_from(driver: &mut Driver, first: &[u64], watch: &mut dyn Watch) -> Result<Vec<u64>> {
@@ -385,74 +268,6 @@ fn workers_lost_at_the_end_are_not_missed() {
     assert_eq!(drive(engine).unwrap(), expected(3, ROUNDS));
 }
 
-/// The error of a training in which worker 1 does something else.
-fn error_with(other: impl Fn(&dyn Exchange) -> Result<String> + Send + Sync + 'static) -> String {
-    let program: Program = Arc::new(move |_, exchange, watch| match exchange.worker() {
-        Some(1) => other(&*exchange),
-        _ => Ok(mixed(&rounds(&[], &*exchange, watch)?).to_string()),
-    });
-    let begun = Instant::now();
-    let error = drive(InMemory::new(2, program)).unwrap_err().to_string();
-    assert!(begun.elapsed() < LIMITS.reply, "{error}");
-    error
-}
-
-#[test]
-fn errors_and_panics_of_a_worker_are_those_of_the_training() {
-    let error = error_with(|_| Err(Error::data("there is no such file")));
-    assert_eq!(error, "worker 1: there is no such file");
-    let error = error_with(|exchange| {
-        ask(exchange, |_| panic!("index {} out of range", 7), |_| 0);
-        unreachable!()
-    });
-    assert!(
-        error.starts_with("worker 1: the training failed in a way that it never should (index 7 out"),
-        "{error}"
-    );
-    let error = error_with(|_| std::panic::panic_any(3.5));
-    assert!(error.contains("(no message)"), "{error}");
-}
-
-#[test]
-fn a_worker_elsewhere_in_the_program_ends_the_training() {
-    let error = error_with(|exchange| Ok(ask(exchange, |worker| worker, |_| 0).to_string()));
-    assert!(error.starts_with("worker 1 has come to crates/rankwise/src/distributed/tests.rs:"), "{error}");
-    let error = error_with(|_| Ok("the end".into()));
-    assert!(error.starts_with("worker 1 has come to its end of the program"), "{error}");
-    let error = error_with(|exchange| {
-        rounds(&[], exchange, &mut Silent::default())?;
-        Ok("another model".into())
-    });
-    assert_eq!(error, "worker 1 ended with another model than the driver; please report this as a defect");
-    let error = error_with(|exchange| {
-        rounds(&[], exchange, &mut Silent::default())?;
-        Ok(ask(exchange, |worker| worker, |_| 0).to_string())
-    });
-    assert!(error.contains("and the driver to its end"), "{error}");
-}
-
-#[test]
-fn a_panic_of_the_driver_passes_through() {
-    let mut driver = Driver::new(InMemory::new(2, rounds_program())).with_limits(LIMITS);
-    let run = || {
-        driver.run(
-            Vec::new(),
-            Some(1),
-            &mut Silent::default(),
-            |_, _| panic!("a defect"),
-            |_: &()| String::new(),
-        )
-    };
-    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
-    assert_eq!(*panic.downcast::<&str>().unwrap(), "a defect");
-}
-
-#[test]
-fn without_workers_there_is_no_training() {
-    let error = drive(InMemory::new(0, rounds_program())).unwrap_err().to_string();
-    assert!(error.starts_with("there are no workers"), "{error}");
-}
-
 /// A program in which worker 1 takes its time for a contribution.
 fn slow(time: Duration) -> Program {
     Arc::new(move |_, exchange, watch| {
@@ -526,60 +341,6 @@ fn a_request_to_stop_reaches_all_at_the_same_question() {
             assert_eq!(state, expected(3, rounds as usize + 1));
         }
     }
-}
-
-/// Replies that are not those of a worker like the driver.
-struct Strange(Vec<u8>);
-
-impl Engine for Strange {
-    fn workers(&self) -> usize {
-        1
-    }
-
-    fn deliver(&mut self, _: &[(usize, &[u8])], _: Duration) -> Result<Vec<(usize, Delivery)>> {
-        Ok(vec![(0, Delivery::Reply(self.0.clone()))])
-    }
-
-    fn restart(&mut self, _: usize) -> Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_stranger_is_refused() {
-    let strange = |bytes: Vec<u8>| {
-        let mut driver = Driver::new(Strange(bytes)).with_limits(LIMITS);
-        drive_from(&mut driver, &[], &mut Silent::default()).unwrap_err().to_string()
-    };
-    assert!(strange(vec![200; 10]).starts_with("worker 0 sent a reply that cannot be read"));
-    // The greeting of a worker whose last result is another.
-    let mut greeting = Worker::with_program(rounds_program()).reply(b"");
-    let last = greeting.len() - 2;
-    greeting[last] ^= 1;
-    let error = strange(greeting);
-    assert!(error.starts_with("worker 0 computes sums of products differently"), "{error}");
-}
-
-#[test]
-fn an_engine_that_does_not_reply_to_a_worker_has_lost_it() {
-    struct Silence;
-    impl Engine for Silence {
-        fn workers(&self) -> usize {
-            2
-        }
-        fn deliver(&mut self, _: &[(usize, &[u8])], _: Duration) -> Result<Vec<(usize, Delivery)>> {
-            Ok(Vec::new())
-        }
-        fn restart(&mut self, _: usize) -> Result<()> {
-            Ok(())
-        }
-    }
-    let mut driver = Driver::new(Silence).with_limits(LIMITS);
-    let error = drive_from(&mut driver, &[], &mut Silent::default()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("worker 0 was lost 3 times") && error.ends_with("there was no reply"),
-        "{error}"
-    );
 }
 
 #[test]
